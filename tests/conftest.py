@@ -1,20 +1,18 @@
-"""What every test shares: shapes in signatures are checked as the code runs, nothing reaches the network, seeds are fixed."""
+"""What every test shares: shapes in signatures are checked as the code runs, no network, fixed seeds."""
 
 import os
-
-os.environ["EDGEWISE_OFFLINE"] = "1"
-os.environ.setdefault("MPLBACKEND", "agg")
-
-from jaxtyping import install_import_hook
-
-# Before the first import of these rooms: from here on a call whose tensors do not have the annotated shapes is an error.
-install_import_hook(["edgewise.attention", "edgewise.ladder"], "beartype.beartype")
-
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+os.environ["EDGEWISE_OFFLINE"] = "1"
+os.environ.setdefault("MPLBACKEND", "agg")
+
+# Before the first import of these rooms: from here on a call whose tensors lack the annotated shapes is an error.
+install_import_hook(["edgewise.attention", "edgewise.ladder"], "beartype.beartype")
 
 ROOT = Path(__file__).parents[1]
 SHAKESPEARE = ROOT.parent / "shared" / "data" / "tinyshakespeare.txt"

@@ -15,7 +15,7 @@ HEAVY = "{'torch', 'numpy', 'rich', 'matplotlib', 'safetensors', 'tokenizers', '
 
 def loaded_after(code: str) -> str:
     """Run `code` in a fresh interpreter and return which heavy packages it has loaded."""
-    report = f"import sys; {code}; print(sorted({HEAVY} & set(sys.modules)))"
+    report = f"{code}\nimport sys\nprint(sorted({HEAVY} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
     return done.stdout.strip().splitlines()[-1]
 
@@ -25,17 +25,8 @@ def test_importing_edgewise_loads_nothing_heavy() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    asks_for_help = """
-import edgewise.cli, contextlib
-with contextlib.suppress(SystemExit): edgewise.cli.main(['--help'])
-import sys""".strip().replace("\n", "\n")
-    done = subprocess.run(
-        [sys.executable, "-c", f"{asks_for_help}\nprint(sorted({HEAVY} & set(sys.modules)))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip().splitlines()[-1] == "[]"
+    asks = "import edgewise.cli, contextlib\nwith contextlib.suppress(SystemExit): edgewise.cli.main(['--help'])"
+    assert loaded_after(asks) == "[]"
 
 
 def test_graphs_load_no_torch() -> None:
