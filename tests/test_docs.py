@@ -12,7 +12,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_every_block_made_from_the_code_is_up_to_date() -> None:
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "docs", "--check"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "docs.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
