@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import groupby, pairwise
 from textwrap import dedent
 from typing import Any, Literal
 
@@ -116,15 +116,30 @@ def change(before: str, after: str) -> Change:
         >>> change("scale", "encoder").removed
         ('scores = scores.masked_fill(torch.ones_like(scores).tril() == 0, -torch.inf)',)
     """
-    old, new = code(rung(before).source()), code(rung(after).source())
-    lines: list[Line] = []
+    old, new = _places(rung(before).source()), _places(rung(after).source())
+    order = list(new)
+    for previous, place in pairwise([None, *old]):
+        if place not in new and place is not None:
+            order.insert(order.index(previous) + 1 if previous else 0, place)
+    lines = (line for place in order for line in _aligned(place, old.get(place, []), new.get(place, [])))
+    return Change(before, after, tuple(lines))
+
+
+def _places(source: str) -> dict[tuple[str, Part], list[str]]:
+    """The lines of code of each place, in order: two rungs are compared place by place."""
+    places: dict[tuple[str, Part], list[str]] = {}
+    for line in code(source):
+        places.setdefault((line.where, line.part), []).append(line.text)
+    return places
+
+
+def _aligned(place: tuple[str, Part], old: list[str], new: list[str]) -> Iterator[Line]:
     for kind, old_start, old_stop, new_start, new_stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
-            lines += [Line(" ", **vars(line)) for line in old[old_start:old_stop]]
+            yield from (Line(" ", text, *place) for text in old[old_start:old_stop])
         else:
-            lines += [Line("-", **vars(line)) for line in old[old_start:old_stop]]
-            lines += [Line("+", **vars(line)) for line in new[new_start:new_stop]]
-    return Change(before, after, tuple(lines))
+            yield from (Line("-", text, *place) for text in old[old_start:old_stop])
+            yield from (Line("+", text, *place) for text in new[new_start:new_stop])
 
 
 def _near(lines: list[Line], context: int) -> Iterator[Line]:

@@ -139,6 +139,55 @@ RUNGS: tuple[Rung, ...] = (
         Counts(6, 0),
         kind="sibling",
     ),
+    Rung(
+        "attend",
+        "scale",
+        "The four lines have earned a name and become one call, equal in values and gradients.",
+        Counts(4, 1, 3),
+    ),
+    Rung(
+        "heads",
+        "attend",
+        "The width is dealt out to several heads, each looking for something of its own, and their finds are mixed.",
+        Counts(8, 10, 1),
+    ),
+    Rung(
+        "feedforward",
+        "heads",
+        "Each position works on what it has gathered, alone.",
+        Counts(1, 3),
+    ),
+    Rung(
+        "residual",
+        "feedforward",
+        "Each part adds to x instead of replacing it.",
+        Counts(2, 0),
+    ),
+    Rung(
+        "layernorm",
+        "residual",
+        "Each part reads x at one scale: every position's vector is normalised along its row.",
+        Counts(6, 7, 2),
+    ),
+    Rung(
+        "batchnorm",
+        "layernorm",
+        "Normalised down the columns instead, a sequence depends on its companions, and on its own future.",
+        Counts(1, 0),
+        kind="sibling",
+    ),
+    Rung(
+        "blocks",
+        "layernorm",
+        "The two parts become a block, and blocks are stacked.",
+        Counts(5, 14, 1),
+    ),
+    Rung(
+        "gpt",
+        "blocks",
+        "The same model made ready to train and to write: fused, tied, without biases, with caches.",
+        Counts(32, 25, 6),
+    ),
 )
 
 

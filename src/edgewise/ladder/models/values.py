@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from edgewise.ladder.learned import Learned
+from edgewise.attention import Learned
 from edgewise.ladder.size import Size
 
 __all__ = ["LanguageModel"]

@@ -1,0 +1,55 @@
+"""Residual: each part adds to x and replaces nothing.
+
+A position keeps what it was and is told more. The sum also lets the gradient reach the tables unchanged, past both
+parts, so that depth costs less to train.
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from edgewise.attention import Learned, attend
+from edgewise.graphs import causal
+from edgewise.ladder.size import Size
+
+__all__ = ["LanguageModel"]
+
+
+class Attention(nn.Module):
+    """Gathers from the past with each head, and mixes what the heads bring home."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.query = nn.Linear(size.width, size.width, bias=False)
+        self.key = nn.Linear(size.width, size.width, bias=False)
+        self.value = nn.Linear(size.width, size.width, bias=False)
+        self.mix = nn.Linear(size.width, size.width, bias=False)
+
+    def forward(self, x: Float[Tensor, "batch query channels"]) -> Float[Tensor, "batch query channels"]:
+        query, key, value = self.deal(self.query(x)), self.deal(self.key(x)), self.deal(self.value(x))
+        out = attend(query, key, value, causal())
+        return self.mix(out.transpose(-3, -2).flatten(-2))
+
+    def deal(self, x: Float[Tensor, "batch query channels"]) -> Float[Tensor, "batch heads query width"]:
+        return x.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+
+
+class LanguageModel(nn.Module):
+    """Adds to each token what it gathers, and what it makes of that."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.token = nn.Embedding(size.vocabulary, size.width)
+        self.position = Learned(size.block, size.width)
+        self.attention = Attention(size)
+        self.feed = nn.Sequential(
+            nn.Linear(size.width, 4 * size.width), nn.GELU(), nn.Linear(4 * size.width, size.width)
+        )
+        self.predict = nn.Linear(size.width, size.vocabulary)
+
+    def forward(self, tokens: Int[Tensor, "batch query"]) -> Float[Tensor, "batch query vocabulary"]:
+        length = tokens.shape[-1]
+        x = self.token(tokens) + self.position(length)
+        x = x + self.attention(x)
+        x = x + self.feed(x)
+        return self.predict(x)
