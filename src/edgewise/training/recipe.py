@@ -1,0 +1,81 @@
+"""The recipe of a run: every number that decides what training does, and nothing about where or how fast.
+
+Two runs with the same text, size and recipe are the same run.
+"""
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from edgewise.errors import ArgumentError
+
+__all__ = ["Recipe"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is trained. One step is one update; it reads `batch * accumulate` windows of the text.
+
+    Raises:
+        ArgumentError: a number outside its range.
+
+    Example:
+        >>> recipe = Recipe(steps=100, warm_up=10, final=0.0)
+        >>> [recipe.factor(step) for step in (0, 9, 55, 100)]
+        [0.1, 1.0, 0.5, 0.0]
+    """
+
+    optimiser: Literal["adamw"] = "adamw"
+    learning_rate: float = 3e-3
+    weight_decay: float = 0.1
+    betas: tuple[float, float] = (0.9, 0.99)
+    clip: float = 1.0  # largest norm of the whole gradient; 0: as it comes
+    steps: int = 2000
+    warm_up: int = 100  # steps
+    final: float = 0.1  # of the learning rate, at the last step
+    batch: int = 12  # windows in one forward pass, over all processes
+    accumulate: int = 1  # forward passes in one step
+    seed: int = 0
+    evaluate_every: int = 250  # steps
+    evaluate_windows: int = 256  # of the validation split, the same at every evaluation
+
+    def __post_init__(self) -> None:
+        for name, least in (("steps", 1), ("batch", 1), ("accumulate", 1), ("evaluate_every", 1)):
+            _at_least(name, getattr(self, name), least)
+        for name in ("warm_up", "weight_decay", "clip", "seed"):
+            _at_least(name, getattr(self, name), 0)
+        _at_least("evaluate_windows", self.evaluate_windows, 1)
+        if not 0 < self.learning_rate < math.inf:
+            raise ArgumentError(f"wanted a learning_rate above 0; got {self.learning_rate}")
+        if not 0 <= self.final <= 1:
+            raise ArgumentError(f"wanted final, a part of the learning rate, from 0 to 1; got {self.final}")
+
+    def factor(self, step: int) -> float:
+        """Return the learning rate at `step` (from 0) as a part of `learning_rate`: up in a line, down in a cosine."""
+        if step < self.warm_up:
+            return (step + 1) / self.warm_up
+        done = min(1.0, (step - self.warm_up) / max(1, self.steps - self.warm_up))
+        return round(self.final + (1 - self.final) * 0.5 * (1 + math.cos(math.pi * done)), 12)
+
+    def says(self, block: int) -> str:
+        """Return the recipe in a line."""
+        times = f" × {self.accumulate}" if self.accumulate > 1 else ""
+        return (
+            f"{self.steps} steps of {self.batch}{times} windows of {block} tokens; {self.optimiser} at {self.learning_rate:g}, "
+            f"{self.warm_up} steps of warm-up, down to {self.learning_rate * self.final:g}; seed {self.seed}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads back."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, described: dict[str, Any]) -> "Recipe":
+        """Return the recipe that `to_json` described; a field of a later version is not known and is left out."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in described.items() if name in known})
+
+
+def _at_least(name: str, value: float, least: int) -> None:
+    if not least <= value < math.inf:
+        raise ArgumentError(f"wanted {name} to be at least {least}; got {value}")
