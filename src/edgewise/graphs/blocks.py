@@ -97,7 +97,7 @@ def _blocks(sequences: Sequence[Ranges], rows: int, batch: int | None) -> tuple[
     """Return the blocks that serve all these sequences."""
     ranges = sequences[0] if len(sequences) == 1 else union(sequences)
     low, high = ranges.hull()
-    edges = _edges(low, high, ranges.key, rows)
+    edges = _edges(low, high, rows)
     row = np.arange(ranges.rows)
     row_start = np.minimum.reduceat(np.where(low < high, row, ranges.rows), edges)
     row_stop = np.maximum.reduceat(np.where(low < high, row + 1, 0), edges)
@@ -122,11 +122,11 @@ def _covered(
     ranges: Ranges, start: Int64[np.ndarray, " rows"], stop: Int64[np.ndarray, " rows"]
 ) -> Bool[np.ndarray, " rows"]:
     """Return for which rows one run holds all of [start, stop)."""
-    return ((ranges.start <= start) & (stop <= ranges.stop)).any(-2)
+    return np.logical_or.reduce((ranges.start <= start) & (stop <= ranges.stop), axis=-2)
 
 
 def _edges(
-    low: Int64[np.ndarray, " rows"], high: Int64[np.ndarray, " rows"], key: int, rows: int
+    low: Int64[np.ndarray, " rows"], high: Int64[np.ndarray, " rows"], rows: int
 ) -> Int64[np.ndarray, " pieces"]:
     """Return the first row of each piece: cut where a row shares no key with the one before, then every `rows`."""
     seen = low < high

@@ -1,4 +1,4 @@
-"""Sets of keys, one per row, as intervals: the arithmetic that makes a graph cost O(rows × runs) instead of O(rows × keys).
+"""Sets of keys, one per row, as intervals: what makes a graph cost O(rows × runs) instead of O(rows × keys).
 
 A *run* is an interval [start, stop) of neighbouring keys. Every function here takes and returns runs in one normal form
 (see `Ranges`), so that two equal sets are equal arrays.
@@ -10,7 +10,29 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
-__all__ = ["Ranges", "complement", "intersection", "join", "single", "union"]
+__all__ = ["Ranges", "Rows", "complement", "intersection", "join", "single", "union"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that ask which keys they may read, and the stretch in which each looks.
+
+    Args:
+        positions: where each row stands; negative before the first key.
+        key: number of keys.
+        low: first key of the stretch.
+        high: one past its last key; the stretch is empty where that is `low`.
+    """
+
+    positions: Int64[np.ndarray, " rows"]
+    key: int
+    low: Int64[np.ndarray, "*batch rows"]
+    high: Int64[np.ndarray, "*batch rows"]
+
+    @classmethod
+    def of(cls, positions: Int64[np.ndarray, " rows"], key: int) -> "Rows":
+        """Return rows that look everywhere."""
+        return cls(positions, key, np.zeros(positions.size, np.int64), np.full(positions.size, key, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +131,12 @@ def single(start: Int64[np.ndarray, "*batch rows"], stop: Int64[np.ndarray, "*ba
     return Ranges(start[..., None, :], stop[..., None, :], key)
 
 
-def complement(ranges: Ranges, low: Int64[np.ndarray, "*batch rows"], high: Int64[np.ndarray, "*batch rows"]) -> Ranges:
-    """Return the keys in [low, high) of each row that `ranges`, itself within [low, high), leaves out."""
-    start, stop = np.minimum(ranges.start, high[..., None, :]), np.minimum(ranges.stop, high[..., None, :])
-    lead = np.broadcast_shapes(start.shape[:-2], low.shape[:-1])
-    edge = (*lead, 1, ranges.rows)
-    low, high = np.broadcast_to(low[..., None, :], edge), np.broadcast_to(high[..., None, :], edge)
-    start, stop = (np.broadcast_to(one, (*lead, *one.shape[-2:])) for one in (start, stop))
+def complement(ranges: Ranges, rows: Rows) -> Ranges:
+    """Return what is left of each row's stretch without `ranges`, which lies in that stretch."""
+    low, high = rows.low[..., None, :], rows.high[..., None, :]
+    start, stop = np.minimum(ranges.start, high), np.minimum(ranges.stop, high)
+    lead = np.broadcast_shapes(start.shape[:-2], low.shape[:-2])
+    low, stop, start, high = (np.broadcast_to(one, (*lead, *one.shape[-2:])) for one in (low, stop, start, high))
     return _tidy(np.concatenate([low, stop], -2), np.concatenate([start, high], -2), ranges.key)
 
 
@@ -133,8 +154,8 @@ def intersection(one: Ranges, other: Ranges) -> Ranges:
     """Return the keys that both hold, row by row."""
     if other.runs == 1 or one.runs == 1:
         return _tidy(np.maximum(one.start, other.start), np.minimum(one.stop, other.stop), one.key)
-    low, high = np.zeros(one.rows, np.int64), np.full(one.rows, one.key)
-    return complement(union([complement(one, low, high), complement(other, low, high)]), low, high)
+    everywhere = Rows.of(np.zeros(one.rows, np.int64), one.key)
+    return complement(union([complement(one, everywhere), complement(other, everywhere)]), everywhere)
 
 
 def join(
@@ -146,7 +167,7 @@ def join(
     """
     if start.shape[-2] == 1:
         return Ranges(start, stop, key)
-    # Starts and stops may be sorted apart: the i-th stop ends everything begun so far exactly if the next start is past it.
+    # Starts and stops may be sorted apart: the i-th stop ends all that has begun exactly if the next start is past it.
     start, stop = np.sort(start, -2), np.sort(stop, -2)
     apart = start[..., 1:, :] > stop[..., :-1, :] + gap
     start[..., 1:, :][~apart] = key
@@ -158,7 +179,7 @@ def join(
 def _tidy(
     start: Int64[np.ndarray, "*batch runs rows"], stop: Int64[np.ndarray, "*batch runs rows"], key: int
 ) -> Ranges:
-    """Return disjoint, ordered runs in normal form: empty ones moved to the end, and dropped where no row needs them."""
+    """Return disjoint, ordered runs in normal form: empty ones last, and dropped where no row needs them."""
     empty = start >= stop
     if empty.any():
         start, stop = np.where(empty, key, start), np.where(empty, key, stop)

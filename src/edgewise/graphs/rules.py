@@ -1,125 +1,111 @@
-"""The rules that need no data: causal, full, window, prefix, chunks. Each is one run of keys a row."""
+"""The rules that need no data: causal, full, window, prefix, chunks. Each allows one run of keys a row."""
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int64
 
-from edgewise.graphs.graph import Graph, whole_number
-from edgewise.graphs.ranges import Ranges, single
+from edgewise.graphs.graph import Graph, Pairs, whole_number
+from edgewise.graphs.ranges import Ranges, Rows, single
 
 __all__ = ["Causal", "Chunks", "Full", "Prefix", "Window", "causal", "chunks", "full", "prefix", "window"]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _Rule(Graph):
-    """A rule with whole numbers as its only content, and one run a row."""
+    """A rule whose numbers, if any, are its fields."""
 
-    def __init__(self, **numbers: int) -> None:
-        self.__dict__.update(numbers)
+    @abstractmethod
+    def run(self, positions: Int64[np.ndarray, " rows"]) -> tuple[Any, Any]:
+        """Return first key and one past the last for rows at these positions, on a line without ends."""
 
-    @property
+    def find(self, rows: Rows) -> Ranges:
+        """Return the run of each row, cut to its stretch."""
+        start, stop = self.run(rows.positions)
+        return single(np.maximum(start, rows.low), np.minimum(stop, rows.high), rows.key)
+
     def identity(self) -> tuple[Any, ...]:
-        return ()
+        """Return the numbers."""
+        return astuple(self)
 
-    def _run(self, positions: Int64[np.ndarray, " rows"], key: int) -> tuple[Any, Any]:
-        """Return first key and one past the last, before they are held between the ends of the line."""
-        raise NotImplementedError
-
-    def _within(
-        self,
-        positions: Int64[np.ndarray, " rows"],
-        key: int,
-        low: Int64[np.ndarray, "*batch rows"],
-        high: Int64[np.ndarray, "*batch rows"],
-    ) -> Ranges:
-        start, stop = self._run(positions, key)
-        return single(np.maximum(start, low), np.minimum(stop, high), key)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.lower()}({', '.join(map(str, self.identity()))})"
 
 
 class Full(_Rule):
     """Everyone reads everyone."""
 
-    def _allows(self, query: Any, key: Any, batch: Any, arrays: Iterator[Any]) -> Any:
-        return key >= query * 0
+    def judge(self, pairs: Pairs) -> Any:
+        """Return True everywhere."""
+        return (pairs.key >= 0) | (pairs.query >= 0)
 
-    def _run(self, positions: Int64[np.ndarray, " rows"], key: int) -> tuple[Any, Any]:
-        return 0, key
-
-    def __repr__(self) -> str:
-        return "full()"
+    def run(self, positions: Int64[np.ndarray, " rows"]) -> tuple[Any, Any]:
+        """Return the whole line."""
+        return np.zeros_like(positions), np.full_like(positions, np.iinfo(np.int64).max)
 
 
 class Causal(_Rule):
     """No one reads the future."""
 
-    def _allows(self, query: Any, key: Any, batch: Any, arrays: Iterator[Any]) -> Any:
-        return key <= query
+    def judge(self, pairs: Pairs) -> Any:
+        """Return where the key is not after the query."""
+        return pairs.key <= pairs.query
 
-    def _run(self, positions: Int64[np.ndarray, " rows"], key: int) -> tuple[Any, Any]:
+    def run(self, positions: Int64[np.ndarray, " rows"]) -> tuple[Any, Any]:
+        """Return all up to each position."""
         return 0, positions + 1
 
-    def __repr__(self) -> str:
-        return "causal()"
 
-
+@dataclass(frozen=True, eq=False, repr=False)
 class Window(_Rule):
     """The last n keys, one's own included, and some ahead."""
 
     n: int
     ahead: int
 
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        return (self.n, self.ahead)
+    def judge(self, pairs: Pairs) -> Any:
+        """Return where the key is near the query."""
+        return (pairs.key > pairs.query - self.n) & (pairs.key <= pairs.query + self.ahead)
 
-    def _allows(self, query: Any, key: Any, batch: Any, arrays: Iterator[Any]) -> Any:
-        return (key > query - self.n) & (key <= query + self.ahead)
-
-    def _run(self, positions: Int64[np.ndarray, " rows"], key: int) -> tuple[Any, Any]:
+    def run(self, positions: Int64[np.ndarray, " rows"]) -> tuple[Any, Any]:
+        """Return the neighbourhood of each position."""
         return positions - (self.n - 1), positions + (self.ahead + 1)
 
     def __repr__(self) -> str:
         return f"window({self.n}, ahead={self.ahead})" if self.ahead else f"window({self.n})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Prefix(_Rule):
     """The first n keys for everyone, and the past."""
 
     n: int
 
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        return (self.n,)
+    def judge(self, pairs: Pairs) -> Any:
+        """Return where the key is in the prefix or not after the query."""
+        return (pairs.key <= pairs.query) | (pairs.key < self.n)
 
-    def _allows(self, query: Any, key: Any, batch: Any, arrays: Iterator[Any]) -> Any:
-        return (key <= query) | (key < self.n)
-
-    def _run(self, positions: Int64[np.ndarray, " rows"], key: int) -> tuple[Any, Any]:
+    def run(self, positions: Int64[np.ndarray, " rows"]) -> tuple[Any, Any]:
+        """Return the prefix, and more for those past it."""
         return 0, np.maximum(positions + 1, self.n)
 
-    def __repr__(self) -> str:
-        return f"prefix({self.n})"
 
-
+@dataclass(frozen=True, eq=False, repr=False)
 class Chunks(_Rule):
     """The n positions of one's own chunk, before and after."""
 
     n: int
 
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        return (self.n,)
+    def judge(self, pairs: Pairs) -> Any:
+        """Return where both are in one chunk."""
+        return pairs.query // self.n == pairs.key // self.n
 
-    def _allows(self, query: Any, key: Any, batch: Any, arrays: Iterator[Any]) -> Any:
-        return query // self.n == key // self.n
-
-    def _run(self, positions: Int64[np.ndarray, " rows"], key: int) -> tuple[Any, Any]:
+    def run(self, positions: Int64[np.ndarray, " rows"]) -> tuple[Any, Any]:
+        """Return each position's chunk."""
         start = positions // self.n * self.n
         return start, start + self.n
-
-    def __repr__(self) -> str:
-        return f"chunks({self.n})"
 
 
 _FULL, _CAUSAL = Full(), Causal()
@@ -138,7 +124,7 @@ def full() -> Graph:
 def causal() -> Graph:
     """Return the graph on which a query reads its own key and those before it.
 
-    A row that stands before the first key (more queries than keys) reads nothing.
+    A row that stands before the first key (there are more queries than keys) reads nothing.
 
     Example:
         >>> print(causal().draw(3, 3))
@@ -165,7 +151,7 @@ def window(n: int, ahead: int = 0) -> Graph:
         ■ ■ ·
         · ■ ■
     """
-    return Window(n=whole_number(n, "n of window(n)", 1), ahead=whole_number(ahead, "ahead of window(n, ahead)", 0))
+    return Window(whole_number(n, "n of window(n)", 1), whole_number(ahead, "ahead of window(n, ahead)", 0))
 
 
 def prefix(n: int) -> Graph:
@@ -183,7 +169,7 @@ def prefix(n: int) -> Graph:
         ■ ■ ·
         ■ ■ ■
     """
-    return Prefix(n=whole_number(n, "n of prefix(n)", 1))
+    return Prefix(whole_number(n, "n of prefix(n)", 1))
 
 
 def chunks(n: int) -> Graph:
@@ -201,4 +187,4 @@ def chunks(n: int) -> Graph:
         ■ ■ ·
         · · ■
     """
-    return Chunks(n=whole_number(n, "n of chunks(n)", 1))
+    return Chunks(whole_number(n, "n of chunks(n)", 1))
