@@ -202,5 +202,5 @@ def rung(name: str) -> Rung:
             return candidate
     names = [candidate.name for candidate in RUNGS]
     close = get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise ArgumentError(f"no rung is called {name!r}{hint}; the rungs are {', '.join(names)}")
