@@ -64,14 +64,10 @@ def test_a_position_reads_what_its_rung_says(step: Rung) -> None:
     other = given.clone()
     other[0, at] = (given[0, at] + 1) % SIZE.vocabulary
     model = step.build(SIZE)
-    earlier, itself, later = (
-        [step.name in {"encoder", "cross", "batchnorm"}] * at,
-        [True],
-        [True] * (SIZE.block - at - 1),
-    )
-    if step.name in {"bigram", "split"}:
-        later = [False] * len(later)
-    assert moved(run(step, given, model), run(step, other, model)) == earlier + itself + later
+    sees_ahead = step.name in {"encoder", "cross", "batchnorm"}
+    sees_back = step.name not in {"bigram", "split"}
+    expected = [sees_ahead] * at + [True] + [sees_back] * (SIZE.block - at - 1)
+    assert moved(run(step, given, model), run(step, other, model)) == expected
 
 
 @each_rung

@@ -33,7 +33,8 @@ def test_the_main_line_is_one_path_from_the_bigram_to_the_gpt() -> None:
 
 def test_what_a_rung_says_is_one_sentence() -> None:
     for step in RUNGS:
-        assert step.says.endswith(".") and "\n" not in step.says
+        assert step.says.endswith(".")
+        assert "\n" not in step.says
         assert len(step.says) <= 120
 
 

@@ -6,7 +6,7 @@ import tokenize
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Code", "Part", "code"]
+__all__ = ["Code", "code"]
 
 Part = Literal["forward", "constructor", "elsewhere"]
 
