@@ -1,22 +1,25 @@
 """Training: a rung of the ladder learns a text, and then writes.
 
 `train` makes a run folder, `resume` goes on with one that was cut off, `load` reads its model back. `find` finds a text,
-`Recipe` says how to train, `How` where and how fast, and `fit` trains a model that someone holds, without a folder.
+`Recipe` says how to train, `How` where and how fast; `fit` trains a model that someone holds, without a folder.
 """
 
 from edgewise.training.checkpoint import Checkpoint, Progress
 from edgewise.training.choices import How
-from edgewise.training.data import Corpus
+from edgewise.training.data import Corpus, windows
 from edgewise.training.folder import About, Loaded, RunFolder, load, slim
 from edgewise.training.loop import fit
 from edgewise.training.recipe import Recipe
 from edgewise.training.run import Run, resume, train
+from edgewise.training.shakespeare import SHA256
 from edgewise.training.sizes import SIZES, named_size
+from edgewise.training.step import Step
 from edgewise.training.texts import Text, find
 from edgewise.training.tokens import BytePairs, Characters, Tokenizer
 from edgewise.training.watch import Evaluated, History, Stepped, Watcher
 
 __all__ = [
+    "SHA256",
     "SIZES",
     "About",
     "BytePairs",
@@ -31,6 +34,7 @@ __all__ = [
     "Recipe",
     "Run",
     "RunFolder",
+    "Step",
     "Stepped",
     "Text",
     "Tokenizer",
@@ -42,4 +46,5 @@ __all__ = [
     "resume",
     "slim",
     "train",
+    "windows",
 ]
