@@ -80,7 +80,7 @@ def read(path: Path) -> Checkpoint:
         raise MissingError(f"wanted a checkpoint; there is no file {path}")
     try:
         with safe_open(path, framework="pt") as file:
-            header: dict[str, Any] = json.loads((file.metadata() or {}).get("edgewise", "null"))
+            header: dict[str, Any] | None = json.loads((file.metadata() or {}).get("edgewise", "null"))
             tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 — no mapping
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise RunError(f"the checkpoint {path} is damaged or cut off ({error})") from None
@@ -122,6 +122,6 @@ def _checksum(tensors: dict[str, Tensor]) -> int:
     total = 0
     for name in sorted(tensors):
         total = zlib.crc32(name.encode(), total)
-        # memoryview, not bytes: a checksum needs no second copy of the model
-        total = zlib.crc32(memoryview(tensors[name].reshape(-1).view(torch.uint8).numpy()), total)
+        # its memory, not bytes: a checksum needs no second copy of the model
+        total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, total)
     return total

@@ -1,4 +1,4 @@
-"""What a run chooses for itself: device, precision, compiling. Each choice comes with its reason, and can be made by hand."""
+"""What a run chooses for itself, each with its reason, unless it was told: device, precision, compiling."""
 
 import os
 import shutil

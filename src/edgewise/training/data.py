@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgewise.errors import ArgumentError, DataError
 from edgewise.training.pairs import between_words
-from edgewise.training.tokens import BytePairs, Tokenizer
+from edgewise.training.tokens import BytePairs, Tokenizer, UnknownCharacterError
 
 __all__ = ["Corpus", "write_tokens"]
 
@@ -91,11 +91,20 @@ def windows(
 
 
 def write_tokens(pieces: Iterable[str], tokenizer: Tokenizer, path: Path) -> tuple[np.ndarray, str]:
-    """Write the tokens of a text to a file, a piece at a time, and return them mapped, with their kind (a numpy dtype)."""
+    """Write the tokens of a text to a file, a piece at a time; return them mapped, and their kind (a numpy dtype)."""
     kind = "<u2" if tokenizer.size <= 1 << 16 else "<u4"
+    line = column = 0  # of what was written so far
     with path.open("wb") as file:
         for piece in between_words(pieces) if isinstance(tokenizer, BytePairs) else pieces:
-            tokenizer.encode(piece).astype(kind).tofile(file)
+            try:
+                ids = tokenizer.encode(piece)
+            except UnknownCharacterError as unknown:
+                # The tokenizer counts from the start of the piece, people from the start of the text.
+                column = unknown.column + (column if unknown.line == 1 else 0)
+                raise UnknownCharacterError(unknown.character, line + unknown.line, column, unknown.known) from None
+            ids.astype(kind).tofile(file)
+            line += piece.count("\n")
+            column = len(piece) - 1 - piece.rfind("\n") + (column if "\n" not in piece else 0)
     if not path.stat().st_size:
         raise DataError("wanted text; all of it is empty")
     return np.memmap(path, dtype=kind, mode="r"), kind

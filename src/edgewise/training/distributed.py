@@ -7,9 +7,9 @@ so that all make the same update and the loss curve is that of one process. Only
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NoReturn, TypeVar
 
@@ -39,7 +39,7 @@ class World:
 
     rank: int = 0
     size: int = 1
-    device: torch.device = torch.device("cpu")
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
 
     @property
     def first(self) -> bool:
@@ -53,7 +53,7 @@ class World:
         for dtype in sorted({tensor.dtype for tensor in tensors}, key=str):
             alike = [tensor for tensor in tensors if tensor.dtype == dtype]
             flat = torch.cat([tensor.detach().reshape(-1) for tensor in alike])
-            self._exchange(lambda flat=flat: dist.all_reduce(flat))
+            self._exchange(dist.all_reduce, flat)
             flat /= self.size
             for tensor, part in zip(alike, flat.split([tensor.numel() for tensor in alike]), strict=True):
                 tensor.detach().copy_(part.view_as(tensor))
@@ -63,7 +63,7 @@ class World:
         if self.size == 1:
             return flag
         seen = torch.tensor([float(flag)], device=self.device)
-        self._exchange(lambda: dist.all_reduce(seen))
+        self._exchange(dist.all_reduce, seen)
         return bool(seen.item())
 
     def share(self, work: Callable[[], T]) -> T:
@@ -80,7 +80,7 @@ class World:
                 answer = [work(), True]
             except EdgewiseError as error:
                 mistake = error
-        self._exchange(lambda: dist.broadcast_object_list(answer, src=0))
+        self._exchange(dist.broadcast_object_list, answer)
         if mistake is not None:
             raise mistake
         if not answer[1]:
@@ -107,9 +107,9 @@ class World:
             raise error
         sys.exit(2)
 
-    def _exchange(self, work: Callable[[], Any]) -> None:
+    def _exchange(self, work: Callable[..., Any], what: Any) -> None:
         try:
-            work()
+            work(what)
         except RuntimeError as error:
             reason = str(error).strip().splitlines()[-1]
             raise PeerGoneError(
@@ -118,7 +118,7 @@ class World:
 
 
 @contextmanager
-def join(wanted: str) -> Iterator[World]:
+def join(wanted: str) -> Generator[World]:
     """Join the processes that torchrun started, for as long as the context lasts; alone where there are none.
 
     Raises:

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from torch import nn
 
-from edgewise.errors import EdgewiseError, MissingError, RunError
+from edgewise.errors import MissingError, RunError
 from edgewise.ladder import Size, rung
 from edgewise.training.checkpoint import Checkpoint, read, write, write_atomically
 from edgewise.training.recipe import Recipe
@@ -76,17 +76,17 @@ class RunFolder:
             raise MissingError(f"wanted a run folder, as edgewise train makes it; {self.path} {is_there}")
         try:
             described: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            if described["format"] > FORMAT:
-                raise RunError(
-                    f"{self.path} was written by edgewise {described['edgewise']} in format {described['format']}; "
-                    f"this version reads up to format {FORMAT}; install a newer edgewise"
-                )
-            described["size"], described["recipe"] = Size(**described["size"]), Recipe.from_json(described["recipe"])
-            return About(**described)
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, EdgewiseError) and "format" in str(error):
-                raise
+            writer, written = described["edgewise"], int(described["format"])
+            if written <= FORMAT:
+                described["size"] = Size(**described["size"])
+                described["recipe"] = Recipe.from_json(described["recipe"])
+                return About(**described)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(f"{file} is damaged ({type(error).__name__}: {error})") from None
+        raise RunError(
+            f"{self.path} was written by edgewise {writer} in format {written}; "
+            f"this version reads up to format {FORMAT}; install a newer edgewise"
+        )
 
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer of the run."""
@@ -172,7 +172,7 @@ def slim(folder: str | Path, out: str | Path) -> None:
 
 
 @contextmanager
-def new_folder(out: str | Path | None, name: str, root: Path = Path("runs")) -> Iterator[tuple[Path, Path]]:
+def new_folder(out: str | Path | None, name: str, root: Path = Path("runs")) -> Generator[tuple[Path, Path]]:
     """Give a folder to fill and the path at which it will be, whole, when the context ends without an error.
 
     Without `out` that is `runs/NAME-1`, or the first number that is free.

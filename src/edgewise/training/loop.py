@@ -7,7 +7,7 @@ off anywhere goes on from its last checkpoint bit for bit.
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -33,19 +33,22 @@ Keep = Callable[[Checkpoint, bool], None]
 
 @dataclass(eq=False)
 class Loop:
-    """A model, what it learns from and how; `run` does the work. `keep` gets each checkpoint and whether it is the best."""
+    """A model, what it learns from and how; `run` does the work.
+
+    `keep` gets each checkpoint and whether it is the best so far; `kept_where` is what an error calls the last of them.
+    """
 
     model: nn.Module
     corpus: Corpus
     block: int
     recipe: Recipe
     step: Step
-    world: World = World()
+    world: World = field(default_factory=World)
     watchers: Sequence[Watcher] = ()
     keep: Keep | None = None
     keep_seconds: float = 60.0
     kept_where: str = ""
-    progress: Progress = Progress()
+    progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
         self._share = self.world.slice(self.recipe.batch)

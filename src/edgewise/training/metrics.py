@@ -33,6 +33,7 @@ class Metrics(Watcher):
 
     def begun(self, progress: Progress, steps: int) -> None:
         """Keep the lines up to the checkpoint, and open the file to go on."""
+        del steps
         # Before the first checkpoint nothing counts: not even the evaluation before the first step.
         upto = progress.step if progress.validation_loss is not None else -1
         rows = [row for row in read_metrics(self._path) if row["step"] <= upto]
@@ -81,14 +82,15 @@ class TensorBoard(Watcher):
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise MissingError(
-                "wanted TensorBoard, which is not installed; pip install 'edgewise[tensorboard]', or leave --tensorboard "
-                "out: metrics.jsonl has the same numbers"
+                "wanted TensorBoard, which is not installed; pip install 'edgewise[tensorboard]', or leave "
+                "--tensorboard out: metrics.jsonl has the same numbers"
             ) from None
         self._open, self._folder = SummaryWriter, folder
         self._writer: Any = None
 
     def begun(self, progress: Progress, steps: int) -> None:
         """Open the log; what an earlier process wrote after the checkpoint is struck out."""
+        del steps
         self._writer = self._open(str(self._folder), purge_step=progress.step + 1)
 
     def stepped(self, stepped: Stepped) -> None:

@@ -13,6 +13,7 @@ from edgewise.errors import ArgumentError, DataError
 __all__ = ["BytePairs", "between_words"]
 
 BYTES = 256
+LONGEST = 1 << 24  # characters
 SEAM = re.compile(r"\S\n(?=\S)")
 
 
@@ -103,16 +104,15 @@ class BytePairs:
 def between_words(pieces: Iterable[str]) -> Iterator[str]:
     """Yield the same text cut only after a newline between two words, where no token of byte pairs can span the cut.
 
-    So a text encodes to the same tokens however it was read. A stretch without such a place is yielded as one.
+    So a text encodes to the same tokens however it was read; but a stretch of `LONGEST` without such a place is cut
+    where it is, lest it fill the memory.
     """
-    kept: list[str] = []
+    kept = ""
     for piece in pieces:
-        joined = (kept[-1][-2:] if kept else "") + piece
-        cut = max((seam.end() for seam in SEAM.finditer(joined)), default=0) - (len(joined) - len(piece))
-        if cut <= 0 and not (cut == 0 and kept):
-            kept.append(piece)
-            continue
-        yield "".join(kept) + piece[:cut]
-        kept = [piece[cut:]]
-    if rest := "".join(kept):
-        yield rest
+        kept += piece
+        cut = max((seam.end() for seam in SEAM.finditer(kept)), default=len(kept) if len(kept) >= LONGEST else 0)
+        if cut:
+            yield kept[:cut]
+            kept = kept[cut:]
+    if kept:
+        yield kept

@@ -1,7 +1,7 @@
 """What happens before the first step: text found, tokens written, choices made, and the run folder there as a whole."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
@@ -24,6 +24,7 @@ from edgewise.training.watch import Watcher
 
 __all__ = ["Plan", "prepare"]
 
+LONG = 1 << 24  # bytes of text from which reading it is worth a bar
 PAIRS = 1024  # tokens of byte pairs where no number is given: enough for common words of a text of a megabyte
 
 
@@ -51,8 +52,8 @@ def prepare(plan: Plan, world: World, watch: Watcher) -> Path:
     text = find(plan.paths)
     watch.say(f"text       {text.why}")
     with new_folder(plan.out, text.name) as (filling, final):
-        tokenizer = _tokenizer(plan.tokens, text)
-        tokens, kind = write_tokens(text.pieces(), tokenizer, filling / "tokens.bin")
+        tokenizer = _tokenizer(plan.tokens, text, watch)
+        tokens, kind = write_tokens(_watched(text, "tokens", watch), tokenizer, filling / "tokens.bin")
         corpus = Corpus.of(tokens, plan.size.block, plan.validation)
         size = replace(plan.size, vocabulary=tokenizer.size)
         watch.say(
@@ -80,11 +81,21 @@ def prepare(plan: Plan, world: World, watch: Watcher) -> Path:
     return final
 
 
-def _tokenizer(wanted: str, text: Text) -> Tokenizer:
+def _watched(text: Text, what: str, watch: Watcher) -> Iterator[str]:
+    """Yield the pieces of a text, telling how much of it has been read."""
+    read, size = 0, text.size
+    for piece in text.pieces():
+        yield piece
+        read += len(piece.encode())
+        if size > LONG:
+            watch.preparing(what, min(read / size, 1.0))
+
+
+def _tokenizer(wanted: str, text: Text, watch: Watcher) -> Tokenizer:
     kind, _, number = wanted.partition(":")
     if kind == "pairs" and number and not number.isdecimal():
         raise ArgumentError(f'wanted tokens to be "pairs" or "pairs:NUMBER"; got {wanted!r}')
-    tokenizer = learn(kind if kind == "pairs" else wanted, int(number or PAIRS), text.pieces())
+    tokenizer = learn(kind if kind == "pairs" else wanted, int(number or PAIRS), _watched(text, "vocabulary", watch))
     if tokenizer.size == 0:
         raise DataError("wanted text; all of it is empty")
     if tokenizer.size == 1:

@@ -2,12 +2,17 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from edgewise.training.checkpoint import Progress
 from edgewise.training.watch import Evaluated, Stepped, Watcher
 
+if TYPE_CHECKING:
+    from rich.progress import Progress as Live
+
 __all__ = ["Bar", "Lines", "duration", "watcher_for"]
+
+Clock = Callable[[], float]
 
 
 def watcher_for(stream: TextIO) -> Watcher:
@@ -31,105 +36,126 @@ def duration(seconds: float) -> str:
 
 
 class _Pace:
-    """How fast steps are done, smoothed, evaluations and saving counted; and how long the rest will take."""
+    """Where a loop stands and how fast it goes, evaluations and saving counted; and how that is said."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, steps: int, clock: Clock) -> None:
+        self.steps = steps
         self._clock = clock
         self._from: tuple[int, float] | None = None
+        self._rate = self._left = ""
 
-    def left(self, step: int, steps: int) -> str:
-        """Return the time left, or nothing before two steps have been seen."""
+    def see(self, stepped: Stepped) -> None:
+        """Take note of a step."""
+        self._rate = f"{stepped.tokens_per_second:,.0f} tokens/s"
         if self._from is None:
-            self._from = (step, self._clock())  # the first step is slow: it warms up, and may compile
-            return ""
-        done = step - self._from[0]
-        return duration((self._clock() - self._from[1]) / done * (steps - step)) + " left" if done > 0 else ""
+            # The first step warms up, and may compile: time is taken from its end on.
+            self._from = (stepped.step, self._clock())
+        elif done := stepped.step - self._from[0]:
+            a_step = (self._clock() - self._from[1]) / done
+            self._left = f"{duration(a_step * (self.steps - stepped.step))} left" if stepped.step < self.steps else ""
+
+    def says(self, losses: str) -> str:
+        """Return the losses, the pace and the time left, as far as they are known."""
+        return "  ".join(filter(None, (losses, self._rate, self._left)))
+
+    def line(self, losses: str, step: int) -> str:
+        """Return the same with the step before it."""
+        return f"step {step:>{len(str(self.steps))}}/{self.steps}  {self.says(losses)}"
+
+
+def _losses(evaluated: Evaluated) -> str:
+    training = "" if evaluated.training_loss is None else f"loss {evaluated.training_loss:.4f}  "
+    return f"{training}validation {evaluated.validation_loss:.4f}"
 
 
 class Lines(Watcher):
-    """Writes a line at each evaluation, and one in between where that takes long."""
+    """Writes a line at each evaluation, and one in between where that takes `every` seconds or more."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.perf_counter, every: float = 10.0) -> None:
+    def __init__(self, stream: TextIO, clock: Clock = time.perf_counter, every: float = 10.0) -> None:
         self._stream, self._clock, self._every = stream, clock, every
-        self._steps = 0
-        self._last: Stepped | None = None
-        self._left = ""
+        self._pace = _Pace(0, clock)
+        self._told = clock()
 
     def say(self, line: str) -> None:
         """Write a sentence."""
         self._stream.write(line + "\n")
         self._stream.flush()
+        self._told = self._clock()
+
+    def preparing(self, what: str, done: float) -> None:
+        """Write how far it is, now and then."""
+        if self._clock() - self._told >= self._every:
+            self.say(f"{what:<11}{done:.0%}")
 
     def begun(self, progress: Progress, steps: int) -> None:
         """Start counting."""
-        self._steps, self._pace, self._told = steps, _Pace(self._clock), self._clock()
+        del progress
+        self._pace, self._told = _Pace(steps, self._clock), self._clock()
 
     def stepped(self, stepped: Stepped) -> None:
         """Write a line if there was none for long."""
-        self._last = stepped
-        self._left = self._pace.left(stepped.step, self._steps)
+        self._pace.see(stepped)
         if self._clock() - self._told >= self._every:
-            self._line(f"loss {stepped.loss:.4f}", stepped.step)
+            self.say(self._pace.line(f"loss {stepped.loss:.4f}", stepped.step))
 
     def evaluated(self, evaluated: Evaluated) -> None:
         """Write the losses."""
-        training = "" if evaluated.training_loss is None else f"loss {evaluated.training_loss:.4f}  "
-        self._line(f"{training}validation {evaluated.validation_loss:.4f}", evaluated.step)
-
-    def _line(self, losses: str, step: int) -> None:
-        self._told = self._clock()
-        rate = f"  {self._last.tokens_per_second:,.0f} tokens/s" if self._last else ""
-        left = f"  {self._left}" if self._left and step < self._steps else ""
-        self.say(f"step {step:>{len(str(self._steps))}}/{self._steps}  {losses}{rate}{left}")
+        self.say(self._pace.line(_losses(evaluated), evaluated.step))
 
 
 class Bar(Watcher):
     """Draws a bar with the loss, the pace and the time left, and writes a line above it at each evaluation."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, stream: TextIO, clock: Clock = time.perf_counter) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Live
 
         self._console = Console(file=stream, highlight=False, soft_wrap=True)
-        self._live: Any = Live(
-            TextColumn("{task.completed}/{task.total}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.description}"),
-            console=self._console,
-            transient=True,
-        )
         self._clock = clock
-        self._lines = Lines(self)  # pyright: ignore[reportArgumentType] — all it needs of a stream is write and flush
-
-    def write(self, text: str) -> None:
-        """Write above the bar."""
-        self._console.print(text.rstrip("\n"), markup=False)
-
-    def flush(self) -> None:
-        """Do nothing: the console does not wait."""
+        self._pace = _Pace(0, clock)
+        self._live: Live | None = None
+        self._task: Any = None
 
     def say(self, line: str) -> None:
-        """Write a sentence."""
+        """Write a sentence, above the bar where there is one."""
         self._console.print(line, markup=False)
+
+    def preparing(self, what: str, done: float) -> None:
+        """Draw how far it is."""
+        if self._live is None:
+            self._open(1.0, 0.0, "{task.description:<11}{task.percentage:.0f} %")
+        self._show(done, what)
+        if done >= 1:
+            self.ended()
 
     def begun(self, progress: Progress, steps: int) -> None:
         """Draw the bar."""
-        self._lines = Lines(self, self._clock, every=float("inf"))  # pyright: ignore[reportArgumentType]
-        self._lines.begun(progress, steps)
-        self._task = self._live.add_task("", total=steps, completed=progress.step)
-        self._live.start()
+        self._pace = _Pace(steps, self._clock)
+        self._open(steps, progress.step, "{task.completed}/{task.total}  {task.description}")
 
     def stepped(self, stepped: Stepped) -> None:
         """Move the bar."""
-        self._lines.stepped(stepped)
-        text = f"loss {stepped.loss:.3f}  {stepped.tokens_per_second:,.0f} tokens/s  {self._lines._left}"
-        self._live.update(self._task, completed=stepped.step, description=text)
+        self._pace.see(stepped)
+        self._show(stepped.step, self._pace.says(f"loss {stepped.loss:.3f}"))
 
     def evaluated(self, evaluated: Evaluated) -> None:
         """Write the losses above the bar."""
-        self._lines.evaluated(evaluated)
+        self.say(self._pace.line(_losses(evaluated), evaluated.step))
 
     def ended(self) -> None:
         """Take the bar away."""
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _show(self, completed: float, text: str) -> None:
+        if self._live is not None:
+            self._live.update(self._task, completed=completed, description=text)
+
+    def _open(self, total: float, completed: float, text: str) -> None:
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Shown
+
+        self._live = Shown(BarColumn(bar_width=24), TextColumn(text), console=self._console, transient=True)
+        self._task = self._live.add_task("", total=total)
+        self._show(completed, "")
+        self._live.start()

@@ -40,11 +40,11 @@ class Recipe:
     evaluate_windows: int = 256  # of the validation split, the same at every evaluation
 
     def __post_init__(self) -> None:
-        for name, least in (("steps", 1), ("batch", 1), ("accumulate", 1), ("evaluate_every", 1)):
-            _at_least(name, getattr(self, name), least)
-        for name in ("warm_up", "weight_decay", "clip", "seed"):
-            _at_least(name, getattr(self, name), 0)
-        _at_least("evaluate_windows", self.evaluate_windows, 1)
+        for name in ("steps", "batch", "accumulate", "evaluate_every", "evaluate_windows", "warm_up", "seed"):
+            _whole(name, getattr(self, name), 0 if name in ("warm_up", "seed") else 1)
+        for name in ("weight_decay", "clip"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ArgumentError(f"wanted {name} to be at least 0; got {getattr(self, name)}")
         if not 0 < self.learning_rate < math.inf:
             raise ArgumentError(f"wanted a learning_rate above 0; got {self.learning_rate}")
         if not 0 <= self.final <= 1:
@@ -61,8 +61,9 @@ class Recipe:
         """Return the recipe in a line."""
         times = f" × {self.accumulate}" if self.accumulate > 1 else ""
         return (
-            f"{self.steps} steps of {self.batch}{times} windows of {block} tokens; {self.optimiser} at {self.learning_rate:g}, "
-            f"{self.warm_up} steps of warm-up, down to {self.learning_rate * self.final:g}; seed {self.seed}"
+            f"{self.steps} steps of {self.batch}{times} windows of {block} tokens; {self.optimiser} at "
+            f"{self.learning_rate:g}, {self.warm_up} steps of warm-up, down to {self.learning_rate * self.final:g}; "
+            f"seed {self.seed}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -73,9 +74,12 @@ class Recipe:
     def from_json(cls, described: dict[str, Any]) -> "Recipe":
         """Return the recipe that `to_json` described; a field of a later version is not known and is left out."""
         known = {field.name for field in fields(cls)}
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in described.items() if name in known})
+        given: dict[str, Any] = {name: value for name, value in described.items() if name in known}
+        if "betas" in given:
+            given["betas"] = tuple(given["betas"])
+        return cls(**given)
 
 
-def _at_least(name: str, value: float, least: int) -> None:
-    if not least <= value < math.inf:
-        raise ArgumentError(f"wanted {name} to be at least {least}; got {value}")
+def _whole(name: str, value: int, least: int) -> None:
+    if type(value) is not int or not least <= value < 1 << 63:
+        raise ArgumentError(f"wanted {name} to be a whole number, at least {least}; got {value!r}")

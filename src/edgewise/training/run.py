@@ -180,9 +180,9 @@ def _loop(run: RunFolder, about: About, world: World, watchers: Sequence[Watcher
 
 
 def _conclude(run: RunFolder, about: About, progress: Progress, watch: Watcher) -> None:
-    best = f"best {progress.best_loss:.4f} at step {progress.best_step}"
     watch.say(
-        f"done       {progress.step} steps in {duration(progress.seconds)}; validation {progress.validation_loss:.4f}, {best}"
+        f"done       {progress.step} steps in {duration(progress.seconds)}; validation {progress.validation_loss:.4f}, "
+        f"best {progress.best_loss:.4f} at step {progress.best_step}"
     )
     pictures = draw_curves(run.path, f"{about.rung} on {about.text}")
     watch.say(f"picture    {' and '.join(str(picture) for picture in pictures)}")

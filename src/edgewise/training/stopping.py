@@ -35,6 +35,7 @@ class Stopping:
         raise KeyboardInterrupt
 
     def _wish(self, number: int, frame: FrameType | None) -> None:
+        del frame
         if self.asked is not None:
             raise KeyboardInterrupt
         self.asked = signal.Signals(number)

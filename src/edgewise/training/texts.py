@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,11 @@ class Source:
     path: Path | None = None
     held: bytes = b""
 
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.held) if self.path is None else self.path.stat().st_size
+
     def pieces(self, size: int = PIECE) -> Iterator[str]:
         """Yield the text in order, in pieces of about `size` bytes; a byte order mark at its start is dropped.
 
@@ -49,9 +55,10 @@ class Source:
             if "\0" in piece:
                 before = piece[: piece.index("\0")]
                 at = read - held_back + len(before.encode())
+                line += before.count("\n")
                 raise DataError(
-                    f"wanted UTF-8 text; {self.name} holds a zero byte (line {line + before.count(chr(10))}, byte {at}), "
-                    "so it is binary or UTF-16; name text files only, or convert it with iconv -t utf-8"
+                    f"wanted UTF-8 text; {self.name} has a zero byte at line {line}, byte {at}, so it is binary or "
+                    "UTF-16; name text files only, or convert it first with iconv"
                 )
             read += len(raw)
             line += piece.count("\n")
@@ -61,7 +68,7 @@ class Source:
                 yield piece
         if decoder.getstate()[0]:
             raise DataError(
-                f"wanted UTF-8 text; {self.name} ends inside a character (line {line}, byte {read}); is the file cut off?"
+                f"wanted UTF-8 text; {self.name} ends inside a character (line {line}, byte {read}); is it cut off?"
             )
 
     def _raw(self, size: int) -> Iterator[bytes]:
@@ -99,6 +106,11 @@ class Text:
                 ended = piece.endswith("\n")
                 yield piece
 
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(source.size for source in self.sources)
+
     def read(self) -> str:
         """Return the whole text as one string."""
         return "".join(self.pieces())
@@ -121,7 +133,7 @@ def find(paths: Sequence[str | Path] | None = None, *, download: bool | None = N
         for source in _named(str(path)):
             # The same file named twice must not be read twice: it would stand on both sides of the validation split.
             sources.setdefault(source.path.resolve() if source.path else Path("-"), source)
-    if not any(source.path is None or source.path.stat().st_size for source in sources.values()):
+    if not any(source.size for source in sources.values()):
         raise DataError(f"wanted text; {_listed(list(sources.values()))} is empty")
     first = str(paths[0])
     stem = "stdin" if first == "-" else Path(first).resolve().stem if not _is_pattern(first) else Path(first).stem
@@ -130,12 +142,12 @@ def find(paths: Sequence[str | Path] | None = None, *, download: bool | None = N
 
 def _named(path: str) -> list[Source]:
     if path == "-":
-        return [_standard_input(sys.stdin.buffer)]
+        return [_kept("standard input", sys.stdin.buffer)]
     if _is_pattern(path):
-        found = sorted(glob.glob(path, recursive=True))
+        found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 — Path.glob takes no absolute pattern
         if not found:
             raise MissingError(f"wanted text; no file matches {path}")
-        return [source for one in found for source in (_folder(one, [path]) if Path(one).is_dir() else [_file(one)])]
+        return [source for one in found for source in (_folder(one) if Path(one).is_dir() else [_file(one)])]
     if Path(path).is_dir():
         sources = _folder(path)
         if not sources:
@@ -153,10 +165,13 @@ def _is_pattern(path: str) -> bool:
 def _file(path: str) -> Source:
     if not os.access(path, os.R_OK):
         raise MissingError(f"wanted text; {path} may not be read by this user")
+    if not Path(path).is_file():  # a pipe: <(zcat book.txt.gz)
+        with Path(path).open("rb") as pipe:
+            return _kept(path, pipe)
     return Source(path, Path(path))
 
 
-def _folder(folder: str, asked: Sequence[str] = ()) -> list[Source]:
+def _folder(folder: str) -> list[Source]:
     """Return the text files below a folder in a fixed order; hidden, empty and binary ones are not meant."""
     sources: list[Source] = []
     for here, folders, files in os.walk(folder):
@@ -178,12 +193,14 @@ def _looks_like_text(path: Path) -> bool:
         return False
 
 
-def _standard_input(stream: BinaryIO) -> Source:
-    # Characters are counted in one pass and written in a second, and a pipe can be read once: keep it in a file.
-    handle, name = tempfile.mkstemp(prefix="edgewise-stdin-", suffix=".txt")
+def _kept(name: str, pipe: BinaryIO) -> Source:
+    """Return what a pipe gives, kept in a file: a text is read twice, and a pipe can be read once."""
+    handle, path = tempfile.mkstemp(prefix="edgewise-", suffix=".txt")
     with os.fdopen(handle, "wb") as file:
-        shutil.copyfileobj(stream, file)
-    return Source("standard input", Path(name))
+        shutil.copyfileobj(pipe, file)
+    source = Source(name, Path(path))
+    weakref.finalize(source, Path(path).unlink, missing_ok=True)
+    return source
 
 
 def _default(download: bool) -> Text:

@@ -16,9 +16,19 @@ import numpy as np
 from edgewise.errors import DataError, MissingError
 from edgewise.training.pairs import BytePairs
 
-__all__ = ["BytePairs", "Characters", "Tokenizer", "from_json", "learn"]
+__all__ = ["BytePairs", "Characters", "Tokenizer", "UnknownCharacterError", "from_json", "learn"]
 
 CODES = 0x110000  # Unicode code points
+
+
+class UnknownCharacterError(DataError):
+    """A text has a character that the vocabulary has not; lines and columns count from 1."""
+
+    def __init__(self, character: str, line: int, column: int, known: str) -> None:
+        super().__init__(
+            f"wanted characters of the vocabulary; got {character!r} at line {line}, column {column}; {known}"
+        )
+        self.character, self.line, self.column, self.known = character, line, column, known
 
 
 class Tokenizer(Protocol):
@@ -102,10 +112,7 @@ class Characters:
         if ids.size and ids.min() < 0:
             at = int(np.argmin(ids))
             line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-            raise DataError(
-                f"wanted characters of the vocabulary; got {text[at]!r} at character {at} (line {line}, column {column}); "
-                f"the {self.size} known are {_shown(self.vocabulary)}"
-            )
+            raise UnknownCharacterError(text[at], line, column, f"the {self.size} known are {_shown(self.vocabulary)}")
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -127,7 +134,10 @@ def from_json(content: str, name: str = "the tokenizer") -> Tokenizer:
     Raises:
         DataError: neither our characters nor a tokenizer.json of the tokenizers library.
     """
-    wanted = f'wanted {name} to be {{"kind": "characters", "vocabulary": "abc…"}} or a tokenizer.json of the tokenizers library'
+    wanted = (
+        f'wanted {name} to be {{"kind": "characters", "vocabulary": "abc…"}} '
+        "or a tokenizer.json of the tokenizers library"
+    )
     try:
         described: Any = json.loads(content)
     except json.JSONDecodeError as error:

@@ -36,6 +36,9 @@ class Watcher:
     def say(self, line: str) -> None:
         """Hear a sentence for people."""
 
+    def preparing(self, what: str, done: float) -> None:
+        """Hear how far a long preparation is, from 0 to 1."""
+
     def begun(self, progress: Progress, steps: int) -> None:
         """Hear that the loop begins or goes on, towards `steps`."""
 
