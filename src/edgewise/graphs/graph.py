@@ -107,10 +107,7 @@ class Graph(ABC):
         self.check(query, key)
         positions = np.arange(*(rows or slice(None)).indices(query), dtype=np.int64) + (key - query)
         found = self.find(Rows.of(positions, key))
-        if self.batch is None or found.batch is not None:
-            return found
-        start, stop = (np.broadcast_to(one, (self.batch, *one.shape)) for one in (found.start, found.stop))
-        return Ranges(start, stop, key)
+        return found if self.batch is None else found.spread(self.batch)
 
     def parts(self, query: int, key: int) -> Iterator[tuple[int, Ranges]]:
         """Yield `ranges` a stretch of rows at a time, each with its first row, in memory that does not grow."""
@@ -124,10 +121,7 @@ class Graph(ABC):
 
     def equals(self, other: "Graph", query: int, key: int) -> bool:
         """Return whether both have the same edges at these lengths, however they were built: O(query × runs)."""
-        other.check(query, key)
-        step = max(1, ROWS_AT_ONCE // max(self.batch or 1, other.batch or 1))
-        stretches = (slice(first, first + step) for first in range(0, query, step))
-        return all(self.ranges(query, key, rows).same(other.ranges(query, key, rows)) for rows in stretches)
+        return self.difference(other, query, key) is None
 
     # What follows is told in other files. They know every rule and the rules know this one, so they are imported late.
 

@@ -90,6 +90,15 @@ class Ranges:
         """Return the runs of one sequence of a batch."""
         return self if self.batch is None else _trimmed(self.start[batch], self.stop[batch], self.key)
 
+    def part(self, rows: slice) -> "Ranges":
+        """Return the runs of some rows."""
+        return _trimmed(self.start[..., rows], self.stop[..., rows], self.key)
+
+    def spread(self, batch: int) -> "Ranges":
+        """Return the same runs with an axis of `batch` sequences, where there is none yet or one of size 1."""
+        shape = (batch, self.runs, self.rows)
+        return Ranges(np.broadcast_to(self.start, shape), np.broadcast_to(self.stop, shape), self.key)
+
     def same(self, other: "Ranges") -> bool:
         """Return whether both hold the same sets; one without a batch stands for every sequence."""
         if self.key != other.key or self.runs != other.runs or self.rows != other.rows:
