@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool
 
 from edgewise.errors import ShapeError
 from edgewise.graphs.graph import Graph, whole_number
-from edgewise.graphs.ranges import Ranges
+from edgewise.graphs.tiles import tiles
 
 __all__ = ["draw"]
 
@@ -95,44 +95,16 @@ def _line(side: str, row: Bool[np.ndarray, " key"]) -> str:
 
 
 def _shares(graph: Graph, query: int, key: int, width: int) -> list[str]:
-    # A character is about twice as high as wide: half as many lines as columns keep the diagonal at 45 degrees.
-    tall, wide = max(1, -(-query // max(1, width // 2))), max(1, -(-key // width))
-    if query >= width // 2 and key >= width:
-        wide = tall = max(tall, wide)
-        wide = max(wide // 2, -(-key // width))
+    # A character is about twice as high as wide: half as many lines as columns keep a square graph square.
+    tall, wide = -(-query // (width // 2)), -(-key // width)
     sizes = f"{tall} {'query' if tall == 1 else 'queries'} × {wide} {'key' if wide == 1 else 'keys'}"
     note = f"each character is {sizes}, {SHADES} from none to all"
-    sequences = range(min(SEQUENCES, graph.batch or 1))
-    shares = np.zeros((len(sequences), -(-query // tall), -(-key // wide)))
-    for first, part in graph.parts(query, key):
-        for sequence in sequences:
-            _add(shares[sequence], part.sequence(sequence), first, tall, wide)
-    shares /= np.minimum(tall, query - np.arange(0, query, tall))[:, None] * np.minimum(
-        wide, key - np.arange(0, key, wide)
-    )
-    return ["\n".join([*("".join(map(_shade, row)) for row in sequence), note]) for sequence in shares]
+    heights, widths = (np.minimum(step, size - np.arange(0, size, step)) for size, step in ((query, tall), (key, wide)))
+    shares = tiles(graph, query, key, tall, wide) / (heights[:, None] * widths)
+    drawn = shares.reshape(-1, *shares.shape[-2:])[:SEQUENCES]
+    return ["\n".join([*("".join(map(_shade, row)) for row in sequence), note]) for sequence in drawn]
 
 
 def _shade(share: float) -> str:
     """Return none and all only for what is exactly none and all."""
     return SHADES[0] if share == 0 else SHADES[-1] if share == 1 else SHADES[1 + min(2, int(share * 3))]
-
-
-def _add(counts: Float64[np.ndarray, "lines columns"], part: Ranges, first: int, tall: int, wide: int) -> None:
-    """Add the edges of some rows to the stretches in which they lie.
-
-    The edges before column c of a run are those of a ramp that begins at its start less those of one at its stop: so
-    the starts and stops are summed by column, once, and no run is walked along.
-    """
-    line = np.broadcast_to((first + np.arange(part.rows)) // tall, part.start.shape).reshape(-1)
-    lines, columns = counts.shape
-    ramps = np.zeros((lines, columns + 1))
-    edges = np.minimum(np.arange(columns + 1) * wide, part.key)
-    for sign, begin in ((1, part.start), (-1, part.stop)):
-        begin = begin.reshape(-1)
-        place = line * (columns + 1) + np.minimum(-(-begin // wide), columns)
-        size = lines * (columns + 1)
-        many = np.bincount(place, minlength=size).reshape(lines, -1).cumsum(1)
-        total = np.bincount(place, weights=begin.astype(np.float64), minlength=size).reshape(lines, -1).cumsum(1)
-        ramps += sign * (many * edges - total)
-    counts += np.diff(ramps, axis=1)

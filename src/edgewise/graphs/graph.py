@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int64
 
 from edgewise.errors import ArgumentError, ShapeError
 from edgewise.graphs.ranges import Ranges, Rows
@@ -130,6 +130,12 @@ class Graph(ABC):
         from edgewise.graphs.blocks import blocks
 
         return blocks(self, query, key, rows)
+
+    def tiles(self, query: int, key: int, rows: int, keys: int) -> Int64[np.ndarray, "*batch lines columns"]:
+        """Return the number of edges in each tile of a grid: see `edgewise.graphs.tiles`."""
+        from edgewise.graphs.tiles import tiles
+
+        return tiles(self, query, key, rows, keys)
 
     def difference(self, declared: "Graph", query: int, key: int) -> "Difference | None":
         """Return where this graph, as measured, differs from `declared`; None where they are equal."""

@@ -27,8 +27,8 @@ def recognise(measured: Ranges | Bool[np.ndarray, "*batch query key"]) -> Graph 
     """Return the simplest graph with exactly these edges, or None where the rules have no word for them.
 
     Found are the rules, alone and joined by `&` (a window, prefix or causal graph within chunks or documents, over kept
-    keys), and a causal window with the first keys always open. Documents in several pieces are found where no window cuts
-    them. Positions are aligned at the end.
+    keys), and a causal window with the first keys always open. Documents in several pieces are found where no window
+    cuts them. Positions are aligned at the end.
 
     Raises:
         ArgumentError: `measured` is neither runs nor booleans.
