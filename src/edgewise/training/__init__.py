@@ -1,7 +1,7 @@
 """Training: a rung of the ladder learns a text, and then writes.
 
-`train` makes a run folder, `resume` goes on with one that was cut off, `load` reads its model back. `find` finds a text,
-`Recipe` says how to train, `How` where and how fast; `fit` trains a model that someone holds, without a folder.
+`train` makes a run folder, `resume` goes on with one that was cut off, `load` reads its model back. `find` finds a
+text, `Recipe` says how to train, `How` where and how fast; `fit` trains a model that someone holds, without a folder.
 """
 
 from edgewise.training.checkpoint import Checkpoint, Progress
@@ -11,6 +11,7 @@ from edgewise.training.folder import About, Loaded, RunFolder, load, slim
 from edgewise.training.loop import fit
 from edgewise.training.recipe import Recipe
 from edgewise.training.run import Run, resume, train
+from edgewise.training.sample import Piece, Request, sample, stream
 from edgewise.training.shakespeare import SHA256
 from edgewise.training.sizes import SIZES, named_size
 from edgewise.training.step import Step
@@ -30,8 +31,10 @@ __all__ = [
     "History",
     "How",
     "Loaded",
+    "Piece",
     "Progress",
     "Recipe",
+    "Request",
     "Run",
     "RunFolder",
     "Step",
@@ -44,7 +47,9 @@ __all__ = [
     "load",
     "named_size",
     "resume",
+    "sample",
     "slim",
+    "stream",
     "train",
     "windows",
 ]

@@ -1,0 +1,167 @@
+"""From a model and the tokens so far to the logits of the next token, one step after the other.
+
+`Uncached` is what every model can do: run it again on the last block of tokens. `Cached` reads the weights of the GPT
+rung and keeps keys and values, so that a step costs one token. Both follow the model's own rule for what no longer
+fits: positions are learned, so the last `block` tokens are read as if they were the first. Every key that `Cached`
+holds is then of another position than the one it was kept for, so past the block the window is computed again at each
+step, its last layer for the last token alone.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import gelu, scaled_dot_product_attention
+
+from edgewise.training.choose import Chooser
+
+__all__ = ["Cached", "Decoder", "Uncached", "generate"]
+
+
+class Decoder(Protocol):
+    """Logits for the token after those that it was given."""
+
+    def read(self, tokens: Int[Tensor, "batch query"]) -> Float[Tensor, "batch vocabulary"]:
+        """Begin anew with these tokens."""
+        ...
+
+    def step(self, token: Int[Tensor, " batch"]) -> Float[Tensor, "batch vocabulary"]:
+        """Go on with one more token."""
+        ...
+
+
+def generate(
+    decoder: Decoder, prompt: Int[Tensor, "batch query"], steps: int, choose: Chooser
+) -> Iterator[Int[Tensor, " batch"]]:
+    """Yield the tokens that follow the prompt, one for each sequence at a time."""
+    logits = decoder.read(prompt)
+    for left in reversed(range(steps)):
+        token = choose(logits)
+        yield token
+        if left:
+            logits = decoder.step(token)
+
+
+class Uncached:
+    """Runs the whole model on the last `block` tokens at every step; the meaning of `Cached`."""
+
+    def __init__(self, model: nn.Module, block: int) -> None:
+        self._model = model
+        self._block = block
+        self._tokens = torch.empty(0, 0, dtype=torch.long)
+
+    def read(self, tokens: Int[Tensor, "batch query"]) -> Float[Tensor, "batch vocabulary"]:
+        """Begin anew with these tokens."""
+        self._tokens = tokens[:, -self._block :]
+        with torch.inference_mode():
+            return self._model(self._tokens)[:, -1]
+
+    def step(self, token: Int[Tensor, " batch"]) -> Float[Tensor, "batch vocabulary"]:
+        """Go on with one more token."""
+        return self.read(torch.cat((self._tokens, token[:, None]), dim=1))
+
+
+class _Block(NamedTuple):
+    """The weights of one block, matrices as (in, out): views, so that a change of the model is a change here."""
+
+    attention_norm: Tensor
+    qkv: Tensor
+    mix: Tensor
+    feed_norm: Tensor
+    up: Tensor
+    down: Tensor
+
+
+class Cached:
+    """Runs the GPT rung on one token at a time, in some forty calls of torch for four layers.
+
+    Row t of a layer's buffer is query, key and value of token t, as the fused product writes them: what attention reads
+    are views, and nothing is copied.
+    """
+
+    def __init__(self, model: nn.Module, heads: int) -> None:
+        weights = dict(model.named_parameters())
+        self._heads = heads
+        self._words, self._positions = weights["token.weight"], weights["position.weight"]
+        self._block, self._channels = self._positions.shape
+        self._norm = weights["norm.weight"]
+        self._eps = cast(nn.LayerNorm, model.get_submodule("norm")).eps
+        self._head = self._words.t()
+        self._layers: list[_Block] = []
+        while (at := f"blocks.{len(self._layers)}.") + "attention.qkv.weight" in weights:
+            block = _Block(
+                weights[at + "attention_norm.weight"],
+                weights[at + "attention.qkv.weight"].t(),
+                weights[at + "attention.mix.weight"].t(),
+                weights[at + "feed_norm.weight"],
+                weights[at + "feed.up.weight"].t(),
+                weights[at + "feed.down.weight"].t(),
+            )
+            self._layers.append(block)
+        self._tokens = torch.empty(0, 0, dtype=torch.long)
+        self._buffers: list[Tensor] = []
+        self._length = 0  # tokens in the buffers
+
+    def read(self, tokens: Int[Tensor, "batch query"]) -> Float[Tensor, "batch vocabulary"]:
+        """Begin anew with these tokens."""
+        self._tokens = tokens[:, -self._block :]
+        batch, self._length = self._tokens.shape
+        shape = (self._block, batch, 3 * self._channels)
+        with torch.inference_mode():
+            self._buffers = [self._head.new_empty(shape) for _ in self._layers]
+            return self._whole()
+
+    def step(self, token: Int[Tensor, " batch"]) -> Float[Tensor, "batch vocabulary"]:
+        """Go on with one more token."""
+        with torch.inference_mode():
+            self._tokens = torch.cat((self._tokens, token[:, None]), dim=1)[:, -self._block :]
+            if self._length == self._block:
+                self._buffers = []
+                return self._whole()
+            self._length += 1
+            return self._one(token, self._length - 1)
+
+    def _one(self, token: Tensor, place: int) -> Tensor:
+        x = torch.embedding(self._words, token) + self._positions[place]
+        for layer, buffer in zip(self._layers, self._buffers, strict=True):
+            row = buffer[place]
+            torch.mm(self._normed(x, layer.attention_norm), layer.qkv, out=row)
+            query, _, _ = self._apart(row[None])
+            _, key, value = self._apart(buffer[: place + 1])
+            out = scaled_dot_product_attention(query, key, value)
+            x.addmm_(out.view(x.shape), layer.mix)
+            self._feed(x, layer)
+        return self._normed(x, self._norm) @ self._head
+
+    def _whole(self) -> Tensor:
+        """Return the logits after the tokens at hand, all computed anew, and fill the buffers if there are any."""
+        batch, length = self._tokens.shape
+        # (query, batch, channels), as in the buffers
+        x = torch.embedding(self._words, self._tokens.t()) + self._positions[:length, None]
+        x = x.view(length * batch, self._channels)
+        for index, layer in enumerate(self._layers):
+            rows = torch.mm(self._normed(x, layer.attention_norm), layer.qkv).view(length, batch, -1)
+            if self._buffers:
+                self._buffers[index][:length] = rows
+            query, key, value = self._apart(rows)
+            if index == len(self._layers) - 1:  # of the last layer only the last token is asked
+                query, x = query[:, :, -1:], x.view(length, batch, -1)[-1]
+            out = scaled_dot_product_attention(query, key, value, is_causal=query.shape[2] > 1)
+            x.addmm_(out.permute(2, 0, 1, 3).reshape(x.shape), layer.mix)
+            self._feed(x, layer)
+        return self._normed(x, self._norm) @ self._head
+
+    def _feed(self, x: Tensor, layer: _Block) -> None:
+        x.addmm_(gelu(self._normed(x, layer.feed_norm) @ layer.up), layer.down)
+
+    def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
+        return torch.layer_norm(x, (self._channels,), weight, None, self._eps)
+
+    def _apart(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return query, key and value as (batch, heads, query, width), views of rows (query, batch, 3 channels)."""
+        length, batch, _ = rows.shape
+        parts = rows.view(length, batch, 3, self._heads, -1).permute(2, 1, 3, 0, 4)
+        query, key, value = parts.unbind()
+        return query, key, value
