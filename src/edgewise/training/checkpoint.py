@@ -19,7 +19,7 @@ from torch import Tensor
 
 from edgewise.errors import MissingError, RunError
 
-__all__ = ["Checkpoint", "Progress", "read", "write", "write_atomically"]
+__all__ = ["Checkpoint", "Progress", "read", "sweep", "write", "write_atomically"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,12 @@ def read(path: Path) -> Checkpoint:
     for name, same in header["shared"].items():
         tensors[name] = tensors[same]
     return Checkpoint(_part(tensors, "model."), _part(tensors, "step."), Progress(**header["progress"]))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a process that was killed while writing left half written."""
+    for left in folder.glob(".*.safetensors.*"):
+        left.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: str) -> None:

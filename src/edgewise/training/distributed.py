@@ -111,10 +111,7 @@ class World:
         try:
             work(what)
         except RuntimeError as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise PeerGoneError(
-                f"another process of this run has gone, so process {self.rank} stops too ({reason})"
-            ) from error
+            raise PeerGoneError(f"another process of this run has gone, so process {self.rank} stops too") from error
 
 
 @contextmanager

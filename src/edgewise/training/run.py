@@ -11,7 +11,7 @@ import torch
 
 from edgewise.errors import MissingError, RunError
 from edgewise.ladder import Size, rung
-from edgewise.training.checkpoint import Checkpoint, Progress, write, write_atomically
+from edgewise.training.checkpoint import Checkpoint, Progress, sweep, write, write_atomically
 from edgewise.training.choices import How
 from edgewise.training.curves import draw_curves
 from edgewise.training.data import Corpus
@@ -167,6 +167,8 @@ def _loop(run: RunFolder, about: About, world: World, watchers: Sequence[Watcher
         save_seconds,
         str(run.path / "last.safetensors"),
     )
+    if world.first:
+        sweep(run.path)
     checkpoint, note = run.checkpoint("last")
     if note and world.first:
         watchers[0].say(f"note       {note}")
