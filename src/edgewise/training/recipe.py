@@ -25,8 +25,10 @@ class Recipe:
         [0.1, 1.0, 0.5, 0.0]
     """
 
-    optimiser: Literal["adamw"] = "adamw"
-    learning_rate: float = 3e-3
+    optimiser: Literal["muon", "adamw"] = "adamw"
+    learning_rate: float = 3e-3  # of AdamW
+    matrix_rate: float = 0.02  # of Muon, for the matrices of hidden layers
+    momentum: float = 0.95  # of Muon
     weight_decay: float = 0.1
     betas: tuple[float, float] = (0.9, 0.99)
     clip: float = 1.0  # largest norm of the whole gradient; 0: as it comes

@@ -1,18 +1,39 @@
-"""One step of training: forward, backward and update."""
+"""One step of training: the loss of a batch, its gradient, and the update.
+
+The weights are one float32 vector (`flat.py`), and so is their gradient. In bfloat16 a step converts that vector once,
+does forward and backward in bfloat16 and gets the gradient back in float32; the master weights, the sums of the
+optimiser and the loss stay in float32. Compiled, forward and backward are one graph (`compiling.py`).
+"""
 
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.func import functional_call
 
+from edgewise.training.compiling import compiled_gradient
 from edgewise.training.distributed import World
+from edgewise.training.flat import Flat
+from edgewise.training.optimisers import optimiser_for
 from edgewise.training.recipe import Recipe
 
 __all__ = ["Step"]
 
 
 class Step:
-    """AdamW in float32."""
+    """Makes one update of `model` per call, in place.
+
+    Args:
+        model: any model that turns tokens (batch, query) into logits (batch, query, vocabulary), on its device.
+        recipe: optimiser, rates, clipping.
+        precision: what forward and backward compute in; "bfloat16" keeps float32 master weights.
+        compiled: whether torch.compile makes one graph of them; its first call takes some twenty seconds.
+        world: the processes that share the batch; each gives its own slice.
+
+    Attributes:
+        gradient_norm: of the last step's gradient, before it was clipped.
+    """
 
     def __init__(
         self,
@@ -24,68 +45,56 @@ class Step:
         world: World | None = None,
     ) -> None:
         self.model, self.recipe, self.world = model, recipe, world or World()
-        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.first = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.second = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.count = 0
-        self.gradient_norm = torch.zeros(())
+        self.flat = Flat(model)
+        self.optimiser = optimiser_for(self.flat, recipe)
+        self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+        self.gradient_norm = torch.zeros((), device=self.flat.vector.device)
+        self._gradient = compiled_gradient(self._loss_at) if compiled else self._eager_gradient
 
     def __call__(self, batches: list[tuple[Tensor, Tensor]], learning_rate_factor: float) -> Tensor:
         """Return the mean loss of `batches` after one update from their mean gradient."""
         self.model.train()
-        total = torch.zeros(())
+        losses, gradient = [], None
         for tokens, targets in batches:
-            loss = self._forward(tokens, targets) / len(batches)
-            loss.backward()
-            total = total + loss.detach()
-        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
-        self.world.mean_(gradients)
-        self.gradient_norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients]))
+            loss, new = self._gradient(self.flat.vector, tokens, targets)
+            losses.append(loss)
+            gradient = new if gradient is None else gradient.add_(new)
+        assert gradient is not None
+        if len(batches) > 1:
+            gradient /= len(batches)
+        self.world.mean_([gradient])
+        self.gradient_norm = torch.linalg.vector_norm(gradient)
         if self.recipe.clip:
-            scale = torch.clamp(self.recipe.clip / (self.gradient_norm + 1e-6), max=1.0)
-            for gradient in gradients:
-                gradient *= scale
-        self._update(self.recipe.learning_rate * learning_rate_factor)
-        return total
-
-    @torch.no_grad()
-    def _update(self, rate: float) -> None:
-        self.count += 1
-        one, two = self.recipe.betas
-        for parameter, first, second in zip(self.parameters, self.first, self.second, strict=True):
-            if parameter.grad is None:
-                continue
-            first.lerp_(parameter.grad, 1 - one)
-            second.mul_(two).addcmul_(parameter.grad, parameter.grad, value=1 - two)
-            if parameter.ndim > 1:
-                parameter.mul_(1 - rate * self.recipe.weight_decay)
-            scale = (second / (1 - two**self.count)).sqrt_().add_(1e-8)
-            parameter.addcdiv_(first, scale, value=-rate / (1 - one**self.count))
-            parameter.grad = None
+            gradient *= torch.clamp(self.recipe.clip / (self.gradient_norm + 1e-6), max=1.0)
+        self.optimiser.update(gradient, learning_rate_factor)
+        return torch.stack(losses).mean()
 
     @torch.no_grad()
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """Return the mean loss of one batch."""
+        """Return the mean loss of one batch, in float32: that of the model as it is saved."""
         self.model.eval()
-        return self._forward(tokens, targets)
-
-    def _forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        logits = self.model(tokens)
-        return nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
+        return _cross_entropy(self.model(tokens), targets)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return all that is needed beside the model's own state to go on bit for bit."""
-        pairs = zip(self.first, self.second, strict=True)
-        state = {
-            f"{place}.{name}": tensor
-            for place, pair in enumerate(pairs)
-            for name, tensor in zip("ms", pair, strict=True)
-        }
-        return state | {"count": torch.tensor(self.count)}
+        return self.optimiser.state_dict()
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take over what `state_dict` returned."""
-        self.count = int(state["count"].item())
-        for place, (first, second) in enumerate(zip(self.first, self.second, strict=True)):
-            first.copy_(state[f"{place}.m"])
-            second.copy_(state[f"{place}.s"])
+        for name, tensor in self.state_dict().items():
+            tensor.copy_(state[name])
+
+    def _loss_at(self, vector: Tensor, tokens: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of the model if its weights were `vector`."""
+        weights = self.flat.named(vector.to(self.dtype))
+        return _cross_entropy(functional_call(self.model, weights, (tokens,)), targets)
+
+    def _eager_gradient(self, vector: Tensor, tokens: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        vector = vector.detach().requires_grad_()
+        loss = self._loss_at(vector, tokens, targets)
+        return loss.detach(), torch.autograd.grad(loss, vector)[0]
+
+
+def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    # Softmax and mean in float32: in bfloat16 the loss would move in steps of 0.8 %.
+    return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten())
