@@ -1,7 +1,5 @@
 """A graph as the block mask that `flex_attention` skips by."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch.nn.attention.flex_attention import BlockMask
@@ -26,15 +24,11 @@ def block_mask(graph: Graph, query: int, key: int, device: torch.device | str = 
     full = counts == TILE * TILE
     arrays = tuple(torch.from_numpy(array.copy()).to(device) for array in graph.arrays())
     offset = key - query
-
-    def allowed(batch: Any, _head: Any, row: Any, column: Any) -> Any:
-        return graph.allows(row + offset, column, batch, arrays)
-
     return BlockMask.from_kv_blocks(
         *_listed((counts > 0) & ~full, device),
         *_listed(full, device),
         BLOCK_SIZE=TILE,
-        mask_mod=allowed,
+        mask_mod=lambda batch, _head, row, column: graph.allows(row + offset, column, batch, arrays),
         seq_lengths=(query, key),
     )
 

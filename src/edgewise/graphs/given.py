@@ -22,11 +22,11 @@ def document_ids(ids: Any, cumulative: Any) -> Int32[np.ndarray, "*batch key"]:
         )
     if cumulative is not None:
         return _from_cumulative(_array(cumulative, "cumulative of documents"))
-    found = _array(ids, "ids of documents")
+    found = _shaped(_array(ids, "ids of documents"), "ids of documents")
     if found.dtype.kind not in "iu":
         hint = ": a padding mask goes to keys(keep)" if found.dtype.kind == "b" else ""
         raise ArgumentError(f"ids of documents must be whole numbers, one for each key; got {found.dtype}{hint}")
-    return _numbered(_shaped(found, "ids of documents"))
+    return _numbered(found)
 
 
 def kept_keys(keep: Any) -> Bool[np.ndarray, "*batch key"]:
@@ -44,10 +44,10 @@ def kept_keys(keep: Any) -> Bool[np.ndarray, "*batch key"]:
 
 
 def _array(values: Any, name: str) -> np.ndarray:
-    # A torch tensor may have to leave its graph and its device first; anything else numpy takes as it is.
-    for step in ("detach", "cpu"):
-        values = getattr(values, step)() if hasattr(values, step) else values
     try:
+        # A torch tensor may have to leave its graph and its device first; anything else numpy takes as it is.
+        for step in ("detach", "cpu", "numpy"):
+            values = getattr(values, step)() if hasattr(values, step) else values
         found = np.array(values)
     except (TypeError, ValueError) as error:
         raise ShapeError(

@@ -47,6 +47,12 @@ class _Listed(Graph):
         """Return what tells the list from any other, without holding it twice."""
         return (self.values.shape, self._digest)
 
+    def _entry(self, entries: Any, batch: Any, at: Any) -> Any:
+        """Return what the list, or its stand-in, holds at some positions; a batch of one stands for any."""
+        if self.batch is None:
+            return entries[at]
+        return entries[0][at] if self.batch == 1 else entries[batch, at]
+
     @cached_property
     def _digest(self) -> bytes:
         return hashlib.blake2b(np.ascontiguousarray(self.values).data, digest_size=16).digest()
@@ -107,9 +113,7 @@ class Documents(_Listed):
         # A row before the first key is in no document: it looks up the first id, and the answer is dropped.
         inside = pairs.query >= 0
         query = pairs.query * inside
-        if self.batch is None:
-            return (ids[query] == ids[pairs.key]) & inside
-        return (ids[pairs.batch, query] == ids[pairs.batch, pairs.key]) & inside
+        return (self._entry(ids, pairs.batch, query) == self._entry(ids, pairs.batch, pairs.key)) & inside
 
     def find(self, rows: Rows) -> Ranges:
         """Return the runs of each row's document."""
@@ -143,8 +147,7 @@ class Keys(_Listed):
 
     def judge(self, pairs: Pairs) -> Any:
         """Return where the key is kept."""
-        keep = next(pairs.arrays)
-        kept = keep[pairs.key] if self.batch is None else keep[pairs.batch, pairs.key]
+        kept = self._entry(next(pairs.arrays), pairs.batch, pairs.key)
         return kept & ((pairs.query >= 0) | (pairs.query < 0))  # the same for every row, in the shape of both
 
     def find(self, rows: Rows) -> Ranges:

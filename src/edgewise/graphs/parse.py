@@ -77,26 +77,31 @@ class _Reader:
             case ast.UnaryOp(ast.Invert(), operand):
                 return ~self.graph(operand)
             case ast.Name(name):
-                return self.rule(node, name, [], {})
+                return self.rule(node, name)([], {})
             case ast.Call(ast.Name(name), given, named):
+                rule = self.rule(node, name)
                 options = {one.arg: self.value(one.value) for one in named if one.arg is not None}
                 if len(options) < len(named):
                     raise self.refused(node, "`**` has no meaning here")
-                return self.rule(node, name, [self.value(one) for one in given], options)
+                return rule([self.value(one) for one in given], options)
             case ast.BoolOp() | ast.UnaryOp(ast.Not(), _):
                 raise self.refused(node, "graphs combine by & | ~, not by and, or, not")
             case _:
                 raise self.refused(node, "this is no graph")
 
-    def rule(self, node: ast.expr, name: str, given: list[Any], named: dict[str, Any]) -> Graph:
+    def rule(self, node: ast.expr, name: str) -> Callable[[list[Any], dict[str, Any]], Graph]:
         if name not in RULES:
             near = [f"{one}(…)" for one in get_close_matches(name, RULES, 1)]
             hint = [_ELSEWHERE[name]] if name in _ELSEWHERE else near
             raise self.refused(node, f"{name!r} is none of them" + "".join(f"; {one}?" for one in hint))
-        try:
-            return RULES[name](*given, **named)
-        except TypeError as error:
-            raise self.refused(node, f"{name} is not called like this ({error})") from error
+
+        def build(given: list[Any], named: dict[str, Any]) -> Graph:
+            try:
+                return RULES[name](*given, **named)
+            except TypeError as error:
+                raise self.refused(node, f"{name} is not called like this ({error})") from error
+
+        return build
 
     def value(self, node: ast.expr) -> Any:
         match node:
