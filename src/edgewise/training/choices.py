@@ -5,7 +5,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -43,8 +43,7 @@ class How:
             raise ArgumentError(f"save_seconds must be above 0; got {self.save_seconds}")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A choice and the reason for it."""
 
     value: str

@@ -13,6 +13,7 @@ GREY, BLUE, ORANGE = "#808080", "#3b82c4", "#d9730d"
 
 def draw_curves(folder: Path, title: str) -> list[Path]:
     """Draw `curves.svg` and `curves.png` from the metrics of a run folder and return their paths."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure  # without pyplot: no window system, no global state
 
     rows = read_metrics(folder / "metrics.jsonl")
@@ -31,8 +32,10 @@ def draw_curves(folder: Path, title: str) -> list[Path]:
         axes.annotate(f"{loss:.3f}", (step, loss), (0, 8), textcoords="offset points", color=ORANGE, ha="center")
     _plain(axes, title)
     paths = [folder / "curves.svg", folder / "curves.png"]
-    for path in paths:
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    # Text stays text, and the same run gives the same file.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "edgewise"}):
+        for path in paths:
+            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths
 
 

@@ -25,9 +25,7 @@ from edgewise.training.watch import Evaluated, Stepped, Watcher
 
 __all__ = ["Loop", "fit"]
 
-CHUNK = (
-    64  # validation windows in one forward pass: all passes alike, so that a compiled model is compiled once for them
-)
+CHUNK = 64  # validation windows in one forward pass
 Keep = Callable[[Checkpoint, bool], None]
 
 
@@ -149,15 +147,14 @@ class Loop:
     def validation_loss(self) -> float:
         """Return the mean loss over the validation windows, which are the same every time."""
         starts = self.corpus.validation_starts(self.recipe.evaluate_windows, self.block)
-        whole = len(starts) // CHUNK * CHUNK or len(starts)
-        chunks = [starts[at : min(at + CHUNK, whole)] for at in range(0, whole, CHUNK)]
+        chunks = [starts[at : at + CHUNK] for at in range(0, len(starts), CHUNK)]
         total = torch.zeros(1, dtype=torch.float64)
         for place, chunk in enumerate(chunks):
             if place % self.world.size == self.world.rank:
                 loss = self.step.loss(*windows(self.corpus.validation, chunk, self.block, self.world.device))
                 total += loss.double().cpu() * len(chunk)
         self.world.mean_([total])
-        return total.item() * self.world.size / whole
+        return total.item() * self.world.size / len(starts)
 
     def _save(self, best: bool) -> None:
         self._flush()

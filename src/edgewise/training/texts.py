@@ -21,6 +21,7 @@ from edgewise.training.shakespeare import shakespeare
 
 __all__ = ["Source", "Text", "find"]
 
+SNIFFED = 8192  # bytes that tell a text file from another
 PIECE = 1 << 20  # bytes read at a time: large enough to be fast, small beside any memory
 
 
@@ -186,9 +187,11 @@ def _looks_like_text(path: Path) -> bool:
     if not path.is_file() or not os.access(path, os.R_OK):
         return False
     with path.open("rb") as file:
-        start = file.read(8192)
+        start = file.read(SNIFFED)
     try:
-        return bool(start) and "\0" not in codecs.getincrementaldecoder("utf-8")().decode(start)
+        return bool(start) and "\0" not in codecs.getincrementaldecoder("utf-8")().decode(
+            start, final=len(start) < SNIFFED
+        )
     except UnicodeDecodeError:
         return False
 
