@@ -10,13 +10,19 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.attention import fused, matmul
+from edgewise.attention import blocks, fused, matmul
 from edgewise.attention.call import Call
 from edgewise.attention.edges import simple
 from edgewise.attention.reference import reference
 from edgewise.errors import ArgumentError
+from edgewise.graphs import Graph
 
 __all__ = ["ROUTES", "Route", "RouteName", "choose", "forced"]
+
+# Below these a dense mask costs less than cutting the graph into tiles.
+_ROWS, _CELLS = 64, 1 << 16
+# Above this share of the cells the fused function with a dense mask is as fast.
+_SHARE = 0.6
 
 RouteName = Literal["reference", "matmul", "sdpa", "blocks", "flex"]
 
@@ -44,17 +50,29 @@ ROUTES: dict[str, _Way] = {
     "reference": _Way(matmul.obstacle, _by_reference),
     "matmul": _Way(matmul.obstacle, matmul.run),
     "sdpa": _Way(fused.obstacle, fused.run),
+    "blocks": _Way(blocks.obstacle, blocks.run),
 }
 
 
 def choose(call: Call) -> Route:
     """The fastest route that serves this call."""
+    rows, columns = call.query.shape[-2], call.key.shape[-2]
+    kind = simple(call.graph, rows)
+    big = rows >= _ROWS and rows * columns >= _CELLS and blocks.obstacle(call) is None
+    if big and kind is None and isinstance(call.graph, Graph):
+        share = blocks.share(call.graph, rows, columns)
+        if share <= _SHARE:
+            return Route("blocks", f"{share:.0%} of the cells hold every edge; the rest is skipped")
     obstacle = fused.obstacle(call)
+    if (
+        obstacle is None
+        and call.query.device.type == "cpu"
+        and call.query.dtype.itemsize < 4
+        and _wants_gradients(call)
+    ):
+        obstacle = "fast backward in half precision on a CPU"
     if obstacle is not None:
-        return Route("matmul", f"the fused function has no {obstacle}")
-    if call.query.device.type == "cpu" and call.query.dtype.itemsize < 4 and _wants_gradients(call):
-        return Route("matmul", "on a CPU the fused function's backward is slow in half precision")
-    kind = simple(call.graph, call.query.shape[-2])
+        return Route("blocks" if big else "matmul", f"the fused function has no {obstacle}")
     return Route("sdpa", "the fused function serves this" + ("" if kind else ", given a dense mask"))
 
 
