@@ -3,27 +3,18 @@
 A lab that holds another text than tinyshakespeare, or none, says so by `NeedsText`, and the claim is skipped.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from torch import Tensor, nn
 
 from edgewise.derivation.lesson import BLOCK, LESSON, Question, losses, next_token, teach
+from edgewise.derivation.reading import Reading
+from edgewise.derivation.screen import Watch, unwatched
 from edgewise.ladder import Size, rung
-from edgewise.training import SHA256, Characters, Corpus
 
-__all__ = ["Lab", "NeedsText", "Trained", "Watch", "unwatched"]
-
-
-Watch = Callable[[str, int, int], object]
-"""Told what is trained, the steps done and the steps in all."""
-
-
-def unwatched(what: str, done: int, steps: int) -> None:
-    """Watch nothing."""
+__all__ = ["Lab", "NeedsText", "Trained"]
 
 
 class NeedsText(Exception):  # noqa: N818 — it is no mistake, it is why a claim is skipped
@@ -50,48 +41,31 @@ class Lab:
         watch: told of every step of every lesson.
     """
 
-    def __init__(self, text: str | None = None, watch: Watch = unwatched) -> None:
+    def __init__(self, text: Reading | None = None, watch: Watch = unwatched) -> None:
         self._text = text
         self._watch = watch
         self._trained: dict[str, Trained] = {}
 
     @cached_property
-    def text(self) -> str:
-        """tinyshakespeare, and no other text: the claims' figures are about it alone.
+    def shakespeare(self) -> Reading:
+        """Tinyshakespeare, and no other text: the claims' figures are about it alone.
 
         Raises:
             NeedsText: the lab was given another text, or none.
         """
-        if self._text is None or hashlib.sha256(self._text.encode()).hexdigest() != SHA256:
+        if self._text is None or not self._text.is_tinyshakespeare:
             raise NeedsText
         return self._text
 
-    @cached_property
-    def tokenizer(self) -> Characters:
-        """The characters of the text, numbered in sorted order."""
-        return Characters.of([self.text])
-
-    @cached_property
-    def corpus(self) -> Corpus:
-        """The text as numbers; the last tenth is held out."""
-        return Corpus.of(self.tokenizer.encode(self.text), BLOCK)
-
     def rung(self, name: str) -> Trained:
         """Return the rung of that name after its lesson on the text."""
-        return self.trained(name, lambda: rung(name).build(Size(self.tokenizer.size, block=BLOCK)))
+        return self.trained(name, lambda: rung(name).build(Size(self.shakespeare.tokenizer.size, block=BLOCK)))
 
     def trained(self, what: str, build: Callable[[], nn.Module], ask: Question = next_token) -> Trained:
         """Return the model that `build` makes after a lesson of `ask`, remembered as `what`."""
         if what not in self._trained:
-            corpus = self.corpus
+            corpus = self.shakespeare.corpus
             model = teach(build(), corpus, ask=ask, tick=lambda done: self._watch(what, done, LESSON.steps))
             seen, held_out = (losses(model, part, ask=ask) for part in (corpus.training, corpus.validation))
             self._trained[what] = Trained(model, seen, held_out)
         return self._trained[what]
-
-    @cached_property
-    def pairs(self) -> np.ndarray:
-        """How often each character follows each other in the training part: what a bigram could at best learn."""
-        counts = np.zeros((self.tokenizer.size, self.tokenizer.size))
-        np.add.at(counts, (self.corpus.training[:-1], self.corpus.training[1:]), 1)
-        return counts

@@ -8,12 +8,13 @@ from edgewise.derivation.claim import Claim, Measured, claim
 from edgewise.derivation.expected import near
 from edgewise.graphs import causal
 
-__all__ = ["CLAIMS", "MATRIX"]
+__all__ = ["CLAIMS", "MATRIX", "shared"]
 
 MATRIX = torch.tensor([[1.0, 1.0, 0.0], [2.0, 1.0, 1.0], [3.0, 3.0, 2.0]])
 
 
-def _shared(along: Along) -> Tensor:
+def shared(along: Along) -> Tensor:
+    """Return `MATRIX` divided by its sums along one direction, by the reference."""
     return reference(MATRIX, torch.eye(3), torch.eye(3), scale=1.0, normalise="sum", along=along).weights
 
 
@@ -24,13 +25,13 @@ def _random(*shape: int) -> Tensor:
 @claim("direction.row", expected={"sums": [2, 4, 8], "third": [0.375, 0.375, 0.25]}, kind="exact")
 def row() -> Measured:
     """The rows 1 1 0, 2 1 1 and 3 3 2 sum to 2, 4 and 8; shared out by row, the third becomes 0.375, 0.375, 0.25."""
-    return {"sums": MATRIX.sum(dim=1).tolist(), "third": _shared("keys")[2].tolist()}
+    return {"sums": MATRIX.sum(dim=1).tolist(), "third": shared("keys")[2].tolist()}
 
 
 @claim("direction.differs", expected={"distinct": 3}, kind="exact")
 def differs() -> Measured:
     """By row, by column and as a whole, the same matrix becomes three different ones."""
-    results = {along: _shared(along) for along in ("keys", "queries", "all")}
+    results = {along: shared(along) for along in ("keys", "queries", "all")}
     distinct = {tuple(matrix.flatten().tolist()) for matrix in results.values()}
     return {"distinct": len(distinct), "third_rows": [matrix[2].tolist() for matrix in results.values()]}
 

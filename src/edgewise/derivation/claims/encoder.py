@@ -66,9 +66,11 @@ def cheating(lab: Lab) -> Measured:
     return {
         "loss_all_but_last": cheat.validation[:-1].tolist(),
         "loss_at_last": cheat.validation[-1].item(),
-        "loss_when_writing": writing_loss(cheat.model, lab.corpus.validation),
+        "loss_when_writing": writing_loss(cheat.model, lab.shakespeare.corpus.validation),
         "bigram": lab.rung("bigram").validation.mean().item(),
-        "writes": lab.tokenizer.decode(write(cheat.model, lab.tokenizer.encode("First Ci"), 60)),
+        "writes": lab.shakespeare.tokenizer.decode(
+            write(cheat.model, lab.shakespeare.tokenizer.encode("First Ci"), 60)
+        ),
     }
 
 
@@ -80,7 +82,7 @@ def cheating(lab: Lab) -> Measured:
 )
 def cloze(lab: Lab) -> Measured:
     """With the answer taken out of the input, reading both ways learns without cheating; left in, it is copied."""
-    blank = lab.tokenizer.size
+    blank = lab.shakespeare.tokenizer.size
 
     def hide(tokens: Tensor, _: Tensor) -> tuple[Tensor, Tensor]:
         # One place in four, another in each window, told apart by the tokens alone so that no state is needed.

@@ -54,7 +54,9 @@ def starts_near_guessing() -> Measured:
 )
 def no_gain(lab: Lab) -> Measured:
     """Neither splitting nor adding positions buys any loss without a look at the context: still about 2.49."""
-    placed = lab.trained("split with positions", lambda: _Placed(rung("split").build(Size(lab.tokenizer.size))))
+    placed = lab.trained(
+        "split with positions", lambda: _Placed(rung("split").build(Size(lab.shakespeare.tokenizer.size)))
+    )
     return {"split": lab.rung("split").validation.mean().item(), "positions": placed.validation.mean().item()}
 
 
