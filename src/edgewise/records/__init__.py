@@ -1,0 +1,27 @@
+"""Records: what was kept of a run of a model, as values that cross rooms. numpy alone, no torch.
+
+A `Record` holds the `Call`s of attention as they happened: queries, keys, values, the graph and what came out, exactly
+in their dtype. Weights are not in it: `row`, `tile`, `cell` and `overview` compute any stage of any part again.
+"""
+
+from edgewise.records.arrays import Array, bfloat16_bits
+from edgewise.records.call import Call
+from edgewise.records.kept import Kept
+from edgewise.records.recompute import Precision, row, tile
+from edgewise.records.record import Proof, Record, Tokens
+from edgewise.records.site import Kind, Site
+
+__all__ = [
+    "Array",
+    "Call",
+    "Kept",
+    "Kind",
+    "Precision",
+    "Proof",
+    "Record",
+    "Site",
+    "Tokens",
+    "bfloat16_bits",
+    "row",
+    "tile",
+]

@@ -1,0 +1,166 @@
+"""Numbers exactly as attention held them, in memory or in a file, and wide only when they are asked for.
+
+numpy has no bfloat16, so an `Array` names its dtype itself and keeps bfloat16 as its 16 bits. Where the numbers lie is
+the affair of a `Source`: in memory here, mapped from a file in `edgewise.records.members`, or chained, where a cached
+step's keys are those of the step before and a few more.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgewise.errors import ArgumentError, ShapeError
+
+__all__ = ["BITS", "Array", "Chain", "Held", "Source", "bfloat16_bits"]
+
+# The numpy type that holds the bits of each dtype.
+BITS: dict[str, np.dtype[Any]] = {
+    "bool": np.dtype(np.bool_),
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(np.uint16),
+    "float32": np.dtype(np.float32),
+    "float64": np.dtype(np.float64),
+}
+
+ROWS = 2  # the axis of queries or keys, in (batch, heads, query, width)
+
+
+class Source(Protocol):
+    """Where the bits of an array lie."""
+
+    def read(self, place: tuple[int, ...]) -> NDArray[Any]:
+        """Return the bits at `place`: () for all, (batch,) or (batch, head) for a part."""
+        ...
+
+
+class Held:
+    """Bits in memory."""
+
+    def __init__(self, bits: NDArray[Any]) -> None:
+        self.bits = bits
+
+    def read(self, place: tuple[int, ...]) -> NDArray[Any]:
+        """Return the bits at `place`."""
+        return self.bits[place]
+
+
+class Chain:
+    """The rows of one array and then those of another: the keys of a cached step."""
+
+    def __init__(self, before: "Array", more: "Array") -> None:
+        self.before, self.more = before, more
+
+    def read(self, place: tuple[int, ...]) -> NDArray[Any]:
+        """Return the bits at `place`, walking back along the chain rather than descending into it."""
+        parts: list[NDArray[Any]] = []
+        source: Source = self
+        while isinstance(source, Chain):
+            parts.append(source.more.source.read(place))
+            source = source.before.source
+        return np.concatenate([source.read(place), *reversed(parts)], axis=ROWS - len(place))
+
+
+class Array:
+    """Numbers in the dtype in which they were, of a fixed shape; read-only.
+
+    Args:
+        dtype: "float16", "bfloat16", "float32", "float64" or "bool".
+        shape: sizes, as numpy has them.
+        source: where the bits lie.
+
+    Example:
+        >>> Array.of(np.array([1.5, 2.0], dtype=np.float16))
+        Array(float16, (2,))
+        >>> Array.of(np.array([0x3FC0], dtype=np.uint16), "bfloat16").float32()
+        array([1.5], dtype=float32)
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape", "source")
+
+    def __init__(self, dtype: str, shape: tuple[int, ...], source: Source) -> None:
+        self.dtype, self.shape, self.source = dtype, shape, source
+
+    @classmethod
+    def of(cls, bits: Any, dtype: str | None = None) -> "Array":
+        """Return an array that holds these numbers; they are not copied, so nobody may change them afterwards.
+
+        Args:
+            bits: a numpy array of a floating type or of booleans; of uint16 where `dtype` is "bfloat16".
+            dtype: what the bits mean; None for numpy's own dtype.
+
+        Raises:
+            ArgumentError: the numbers are of a type that an array does not hold.
+        """
+        found: NDArray[Any] = np.asarray(bits)
+        name = found.dtype.name if dtype is None else dtype
+        if BITS.get(name) != found.dtype:
+            raise ArgumentError(
+                f"an array holds {', '.join(BITS)}, bfloat16 as the uint16 of its bits; "
+                f"got {found.dtype} for {name}: convert it first"
+            )
+        held = found.view()
+        held.setflags(write=False)
+        return cls(name, held.shape, Held(held))
+
+    @classmethod
+    def chain(cls, before: "Array", more: "Array") -> "Array":
+        """Return the rows of `before` and then those of `more`, without copying either.
+
+        Raises:
+            ShapeError: they differ in dtype or in an axis other than the rows.
+        """
+        if (before.dtype, *_but_rows(before.shape)) != (more.dtype, *_but_rows(more.shape)):
+            raise ShapeError(f"rows to be chained must be alike in all else; got {before!r} and {more!r}")
+        rows = before.shape[ROWS] + more.shape[ROWS]
+        return cls(before.dtype, (*before.shape[:ROWS], rows, *before.shape[ROWS + 1 :]), Chain(before, more))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers."""
+        return int(np.prod(self.shape)) * BITS[self.dtype].itemsize
+
+    @property
+    def bits(self) -> NDArray[Any]:
+        """The numbers as they are held: numpy's own types, and uint16 for bfloat16."""
+        return self.source.read(())
+
+    def at(self, *place: int) -> NDArray[Any]:
+        """Return the bits of one sequence, (batch,), or of one head, (batch, head), touching no others."""
+        return self.source.read(place)
+
+    def float32(self, *place: int) -> NDArray[np.float32]:
+        """Return the numbers, or those at a place, as float32: exact but for float64."""
+        return self.wide(np.dtype(np.float32), *place)
+
+    def wide(self, dtype: np.dtype[Any], *place: int) -> NDArray[Any]:
+        """Return the numbers, or those at a place, in float32 or float64."""
+        return widened(self.at(*place), self.dtype, dtype)
+
+    def __repr__(self) -> str:
+        return f"Array({self.dtype}, {self.shape})"
+
+
+def widened(bits: NDArray[Any], name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return bits of the dtype called `name` as numbers in a wide dtype."""
+    if name == "bfloat16":
+        # bfloat16 is the upper half of a float32.
+        bits = (bits.astype(np.uint32) << 16).view(np.float32)
+    return bits.astype(dtype, copy=False)
+
+
+def bfloat16_bits(numbers: NDArray[np.floating[Any]]) -> NDArray[np.uint16]:
+    """Return the bits of the nearest bfloat16, ties to even.
+
+    Example:
+        >>> hex(bfloat16_bits(np.array([1.0]))[0])
+        '0x3f80'
+    """
+    whole = np.ascontiguousarray(numbers, dtype=np.float32).view(np.uint32)
+    rounded = ((whole + (0x7FFF + ((whole >> 16) & 1))) >> 16).astype(np.uint16)
+    # Rounding may carry a NaN into infinity: a NaN keeps its upper bits and stays quiet.
+    return np.where(np.isnan(whole.view(np.float32)), (whole >> 16).astype(np.uint16) | 0x40, rounded)
+
+
+def _but_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (len(shape), *shape[:ROWS], *shape[ROWS + 1 :])

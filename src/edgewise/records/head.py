@@ -1,0 +1,138 @@
+"""One head of one sequence of a call, its stages computed again from query and key, each for the rows wanted.
+
+This file says in numpy what `edgewise.attention.reference` says in torch, for a part of the matrix at a time.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+
+from edgewise.records.arrays import Array, widened
+from edgewise.records.call import Call
+
+__all__ = ["Head", "head_of"]
+
+Numbers = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """One head of one sequence: its keys and values as wide matrices, its queries as they were kept.
+
+    Rows are given as ranges of neighbouring rows by their number in the call, keys as slices.
+    """
+
+    call: Call
+    batch: int
+    head: int
+    wide: np.dtype[Any]
+    queries: NDArray[Any]
+    key: Float[np.ndarray, "key width"]
+
+    @property
+    def value(self) -> Float[np.ndarray, "key width"]:
+        """The values, wide."""
+        return self.call.value.wide(self.wide, self.batch, self.call.place(self.head)[1])
+
+    @property
+    def sink(self) -> Numbers | None:
+        """The score that joins the sum of every row; None where there is none."""
+        sinks = self.call.sinks
+        return None if sinks is None else sinks.wide(self.wide)[self.call.place(self.head)[0]]
+
+    def query(self, rows: range) -> Float[np.ndarray, "rows width"]:
+        """Return some queries, wide."""
+        return widened(self.queries[self.lines(rows)], self.call.query.dtype, self.wide)
+
+    def raw(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
+        """Return query · key for every pair, the future included."""
+        return self.query(rows) @ self.key[keys].T
+
+    def scaled(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
+        """Return raw × scale, then the soft cap, then the bias."""
+        return self.biased(self.capped(self.raw(rows, keys) * self.wide.type(self.call.scale)), rows, keys)
+
+    def masked(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
+        """Return scaled where there is an edge, −∞ where there is none."""
+        scaled, edges = self.scaled(rows, keys), self.edges(rows, keys)
+        return scaled if edges is None else np.where(edges, scaled, self.wide.type(-np.inf))
+
+    def weights(self, rows: range) -> Float[np.ndarray, "rows key"]:
+        """Return the softmax of masked along all keys; zeros for a row that sees nothing."""
+        masked = self.masked(rows, slice(None))
+        largest = self.largest(masked)
+        grown = np.exp(masked - largest)
+        total = grown.sum(-1, keepdims=True)
+        if self.sink is not None:
+            total = total + np.exp(self.sink - largest)
+        return np.where(nobody(masked), self.wide.type(0), grown / total)
+
+    def out(self, rows: range) -> Float[np.ndarray, "rows width"]:
+        """Return weights · value."""
+        return self.weights(rows) @ self.value
+
+    def capped(self, scores: Numbers) -> Numbers:
+        """Return scores squeezed by the soft cap, where there is one."""
+        cap = self.call.soft_cap
+        return scores if cap is None else cap * np.tanh(scores / cap)
+
+    def biased(self, scores: Numbers, rows: range, keys: slice) -> Numbers:
+        """Return scores with the bias added, where there is one."""
+        bias = self.call.bias
+        return scores if bias is None else scores + widened(self.part(bias, rows, keys), bias.dtype, self.wide)
+
+    def edges(self, rows: range, keys: slice) -> Bool[np.ndarray, "rows keys"] | None:
+        """Return where there is an edge; None where there is one everywhere."""
+        call = self.call
+        if call.allowed is not None:
+            return self.part(call.allowed, rows, keys)
+        if call.graph is None:
+            return None
+        at = np.arange(rows.start, rows.stop)[:, None] + (call.keys - call.rows)
+        to = np.arange(*keys.indices(call.keys))[None, :]
+        sequence = None if call.graph.batch is None else min(self.batch, call.graph.batch - 1)
+        return np.broadcast_to(call.graph.allows(at, to, sequence), (at.size, to.size))
+
+    def part(self, array: Array, rows: range, keys: slice) -> NDArray[Any]:
+        """Return a rectangle of an array that broadcasts to the scores."""
+        batch, heads, lines, columns = array.shape
+        found = array.at(self.batch if batch > 1 else 0, self.call.place(self.head)[0] if heads > 1 else 0)
+        return found[self.lines(rows) if lines > 1 else slice(None), keys if columns > 1 else slice(None)]
+
+    def lines(self, rows: range) -> slice:
+        """Return where rows lie in the arrays."""
+        return self.call.kept.lines(rows, self.call.site.name)
+
+    def largest(self, masked: Float[np.ndarray, "rows key"]) -> Float[np.ndarray, "rows 1"]:
+        """Return what is taken from a row's scores so that exp cannot overflow; 0 for a row that sees nothing."""
+        largest = np.where(nobody(masked), self.wide.type(0), masked.max(-1, keepdims=True, initial=-np.inf))
+        return largest if self.sink is None else np.maximum(largest, self.sink)
+
+
+def nobody(masked: Float[np.ndarray, "rows key"]) -> Bool[np.ndarray, "rows 1"]:
+    """Return which rows see nothing."""
+    return (masked == -np.inf).all(-1, keepdims=True)
+
+
+def head_of(call: Call, batch: int, head: int, precision: str | None = None) -> Head:
+    """Return one head of one sequence.
+
+    Args:
+        call: the call.
+        batch: which sequence.
+        head: which query head, by its number in the model.
+        precision: "float32" or "float64" for all arithmetic; None for float32, or float64 where queries are.
+
+    Raises:
+        ArgumentError: there is no such sequence or head, or the head was not kept.
+    """
+    own = "float64" if call.query.dtype == "float64" else "float32"
+    wide = np.dtype(precision or own)
+    batch = call.sequence(batch)
+    place, group = call.place(head)
+    return Head(
+        call, batch, head % call.site.heads, wide, call.query.at(batch, place), call.key.wide(wide, batch, group)
+    )

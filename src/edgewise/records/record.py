@@ -1,0 +1,106 @@
+"""A record: every call of attention that was kept of one run of a model, and what the run was."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import Any
+
+from edgewise.errors import ArgumentError
+from edgewise.records.call import Call
+from edgewise.records.site import Site
+
+__all__ = ["Proof", "Record", "Tokens"]
+
+Tokens = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether looking changed anything: the model's outputs with and without tracing, compared.
+
+    Args:
+        checked: whether anybody compared.
+        difference: largest difference between an output number with and without tracing; 0.0 is bit for bit.
+        noise: the same between two runs without tracing: what the backend does not repeat.
+        outputs: how many output numbers were compared.
+    """
+
+    checked: bool = False
+    difference: float = nan
+    noise: float = nan
+    outputs: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every output was the same, bit for bit."""
+        return self.checked and self.difference == 0
+
+    def __str__(self) -> str:
+        if not self.checked:
+            return "not compared with an untouched run"
+        if self.exact:
+            return f"{self.outputs:,} output numbers equal an untouched run's, bit for bit"
+        noise = f"two untouched runs differ by {self.noise:.1e}" if self.noise == self.noise else "noise not measured"
+        return (
+            f"{self.outputs:,} output numbers differ from an untouched run's by at most {self.difference:.1e}; {noise}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What was kept of one run.
+
+    Args:
+        calls: in the order in which they happened.
+        tokens: what the model read, a tuple of texts a sequence; those that it wrote included.
+        source: what cross attention read, where that is another text.
+        target: which model, as the user named it.
+        proof: whether looking changed anything.
+        made: versions and date.
+        inputs: whatever else describes what went in; JSON values.
+    """
+
+    calls: Sequence[Call]
+    tokens: Tokens | None = None
+    source: Tokens | None = None
+    target: str = ""
+    proof: Proof = Proof()
+    made: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """The sites, in the order of their first call."""
+        return tuple(dict.fromkeys(call.site for call in self.calls))
+
+    def call(self, site: str | Site, index: int = 0) -> Call:
+        """Return one call of a site.
+
+        Raises:
+            ArgumentError: the record has no such site, or the site was not called so often.
+        """
+        calls = self.of(site)
+        if not -len(calls) <= index < len(calls):
+            raise ArgumentError(f"{calls[0].site.name} has calls 0 to {len(calls) - 1}; got index {index}")
+        return calls[index]
+
+    def of(self, site: str | Site) -> tuple[Call, ...]:
+        """Return all calls of a site, in order.
+
+        Raises:
+            ArgumentError: the record has no such site.
+        """
+        name = site if isinstance(site, str) else site.name
+        calls = tuple(call for call in self.calls if call.site.name == name)
+        if not calls:
+            names = [one.name for one in self.sites]
+            shown = ", ".join(names if len(names) <= 6 else [*names[:4], "…", names[-1]])
+            raise ArgumentError(f"wanted a site of the record; got {name!r}; it has {shown or 'none'}")
+        return calls
+
+    def heads(self) -> tuple[tuple[Site, int], ...]:
+        """Return every head that is kept, as (site, head)."""
+        kept: dict[tuple[Site, int], None] = {}
+        for call in self.calls:
+            kept |= {(call.site, head): None for head in call.heads}
+        return tuple(kept)
