@@ -3,20 +3,19 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from edgewise.ladder import Size
 from edgewise.training import How, Recipe, Run, Watcher, train
 
-ROOT = Path(__file__).parents[2]
 VERSES = (
     "the cat sat on the mat, and the rat ran past the hat\nA dog dug: what a big bag!\nWho sees the sea, says she?\n\n"
 )
 # Some variety between the lines, so that there is something to learn for more than ten steps.
 BOOK = "".join(f"{number}. {VERSES[number % 17 :]}{VERSES}" for number in range(60))
-TINY = ("--layers", "1", "--heads", "2", "--width", "16", "--block", "8", "--batch", "4")
-PLAIN = ("--precision", "float32", "--compiled", "no")
 
 
 class Told(Watcher):
@@ -33,6 +32,11 @@ class Told(Watcher):
         return next(line for line in self.lines if line.startswith(begins)).removeprefix(begins).strip()
 
 
+@pytest.fixture(scope="session")
+def book_text() -> str:
+    return BOOK
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     path = tmp_path / "book.txt"
@@ -45,8 +49,6 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of 20 steps; to be read only."""
     folder = tmp_path_factory.mktemp("tiny")
     (folder / "book.txt").write_text(BOOK)
-    from edgewise.ladder import Size
-
     return train(
         folder / "book.txt",
         size=Size(vocabulary=1, block=8, width=16, heads=2, layers=1),
@@ -57,13 +59,26 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
 
 
-def start(*arguments: str, cwd: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
-    """Start `python -m edgewise` with one thread, its output to be read."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "edgewise", *arguments],
-        cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start `python -m edgewise` in a new folder, with one thread; what is still running at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str | Path, module: Sequence[str] = ("edgewise",), **more: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **more}
+        command = [sys.executable, "-m", *module, *map(str, arguments)]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()

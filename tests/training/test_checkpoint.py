@@ -49,6 +49,7 @@ def test_a_write_that_fails_leaves_the_checkpoint_before(tmp_path: Path, monkeyp
 
 def test_what_a_kill_left_half_written_is_swept(tmp_path: Path) -> None:
     (tmp_path / ".last.safetensors.123").write_bytes(b"half")
+    (tmp_path / ".tmpAbCdEf").write_bytes(b"half")
     (tmp_path / "last.safetensors").write_bytes(b"whole")
     sweep(tmp_path)
     assert [one.name for one in tmp_path.iterdir()] == ["last.safetensors"]

@@ -23,7 +23,7 @@ def test_the_windows_of_a_step_depend_on_the_seed_and_the_step_alone(seed: int, 
     corpus = Corpus.of(np.arange(1000), block=8)
     starts = corpus.starts(seed, step, 5, 8)
     assert starts.tolist() == corpus.starts(seed, step, 5, 8).tolist()
-    assert 0 <= starts.min()
+    assert starts.min() >= 0
     assert starts.max() + 8 < len(corpus.training)
     assert starts.tolist() != corpus.starts(seed, step + 1, 5, 8).tolist()
 
@@ -106,5 +106,5 @@ def test_mistakes_in_the_split_are_named(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match=r"1 of them for training; .* a smaller block or a smaller validation part$"):
         Corpus.of(np.arange(12), 8, 0.9)
-    with pytest.raises(DataError, match="^wanted text; all of it is empty$"):
+    with pytest.raises(DataError, match=r"^wanted text; all of it is empty$"):
         write_tokens([], Characters("ab"), tmp_path / "t")

@@ -84,7 +84,7 @@ def test_a_run_without_a_checkpoint_says_how_to_get_one(run: Path) -> None:
     with pytest.raises(MissingError) as mistake:
         load(run)
     assert str(mistake.value) == (f"wanted a checkpoint; {run} has none yet; run edgewise train --resume {run}")
-    with pytest.raises(MissingError, match="^wanted a checkpoint; .* has none yet$"):
+    with pytest.raises(MissingError, match=r"^wanted a checkpoint; .* has none yet$"):
         slim(run, run / "slim")
 
 
@@ -140,9 +140,13 @@ def test_runs_of_one_text_are_numbered(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_fails_to_fill_is_not_there_afterwards(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no text"), new_folder(tmp_path / "run", "book") as (filling, _):
-        (filling / "tokens.bin").write_bytes(b"half")
-        raise ValueError("no text")
+    def fail() -> None:
+        with new_folder(tmp_path / "run", "book") as (filling, _):
+            (filling / "tokens.bin").write_bytes(b"half")
+            raise ValueError("no text")
+
+    with pytest.raises(ValueError, match="no text"):
+        fail()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,7 +162,7 @@ def test_an_empty_folder_may_be_filled_and_a_taken_one_not(tmp_path: Path) -> No
         f"go on with it by --resume {tmp_path / 'empty'}, or choose another --out"
     )
     (tmp_path / "file").touch()
-    with pytest.raises(RunError, match="is there already; choose another --out$"), new_folder(tmp_path / "file", "b"):
+    with pytest.raises(RunError, match=r"is there already; choose another --out$"), new_folder(tmp_path / "file", "b"):
         pass
     with pytest.raises(RunError) as inside, new_folder(tmp_path / "file" / "run", "book"):
         pass

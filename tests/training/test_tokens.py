@@ -113,7 +113,10 @@ def test_a_long_vocabulary_is_shown_in_part() -> None:
 
 
 def test_mistakes_in_a_vocabulary_are_named(tmp_path: Path) -> None:
-    wanted = 'wanted v.json to be {"kind": "characters", "vocabulary": "abc…"} or a tokenizer.json of the tokenizers library; '
+    wanted = (
+        'wanted v.json to be {"kind": "characters", "vocabulary": "abc…"} '
+        "or a tokenizer.json of the tokenizers library; "
+    )
     for content, wrong in (
         ("{,}", "it is not JSON (line 1, column 2)"),
         ("[]", "it is JSON of another kind"),

@@ -95,8 +95,9 @@ def read(path: Path) -> Checkpoint:
 
 def sweep(folder: Path) -> None:
     """Remove what a process that was killed while writing left half written."""
-    for left in folder.glob(".*.safetensors.*"):
-        left.unlink(missing_ok=True)
+    for pattern in (".*.safetensors.*", ".tmp*"):  # ours, and the one that safetensors itself writes first
+        for left in folder.glob(pattern):
+            left.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: str) -> None:

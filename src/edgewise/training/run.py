@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from edgewise.errors import MissingError, RunError
+from edgewise.errors import ArgumentError, MissingError, RunError
 from edgewise.ladder import Size, rung
 from edgewise.training.checkpoint import Checkpoint, Progress, sweep, write, write_atomically
 from edgewise.training.choices import How
@@ -104,9 +104,19 @@ def resume(
     about = run.about()
     with join(about.device) as world:
         if steps is not None and steps != about.recipe.steps:
-            about = replace(about, recipe=replace(about.recipe, steps=steps))
-            world.share(lambda: write_atomically(run.path / "run.json", about.to_json()))
+            world.share(lambda: _stretch(run, about, steps))
         return _go_on(run, world, how, watch)
+
+
+def _stretch(run: RunFolder, about: About, steps: int) -> None:
+    """Give a run another end."""
+    last, _ = run.checkpoint("last")
+    if last is not None and steps <= last.progress.step:
+        raise ArgumentError(
+            f"steps must be more than the {last.progress.step} that {run.path} has done already; got {steps}"
+        )
+    longer = replace(about, recipe=replace(about.recipe, steps=steps))
+    write_atomically(run.path / "run.json", longer.to_json())
 
 
 def _go_on(run: RunFolder, world: World, how: How, watch: Watcher) -> Run:
