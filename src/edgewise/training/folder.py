@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from torch import nn
 
-from edgewise.errors import MissingError, RunError
+from edgewise.errors import EdgewiseError, MissingError, RunError
 from edgewise.ladder import Size, rung
 from edgewise.training.checkpoint import Checkpoint, read, write, write_atomically
 from edgewise.training.recipe import Recipe
@@ -193,6 +193,8 @@ def new_folder(out: str | Path | None, name: str, root: Path = Path("runs")) -> 
     try:
         yield filling, final
         filling.replace(final)
+    except EdgewiseError:
+        raise
     except OSError as error:
         raise RunError(f"the run folder {final} cannot be written ({error.strerror})") from error
     finally:
