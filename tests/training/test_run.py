@@ -14,8 +14,8 @@ RECIPE = Recipe(steps=4, batch=4, evaluate_every=2, warm_up=1)
 PLAIN = How(precision="float32", compiled="no")
 
 
-def trained(book: Any, out: Path, watch: Watcher, **given: Any) -> Run:
-    return train(book, **{"size": SIZE, "recipe": RECIPE, "how": PLAIN, "out": out, "watch": watch, **given})
+def trained(book: Any, folder: Path, watch: Watcher, **given: Any) -> Run:
+    return train(book, **{"size": SIZE, "recipe": RECIPE, "how": PLAIN, "out": folder, "watch": watch, **given})
 
 
 def test_a_run_tells_what_it_does_and_ends_with_the_next_command(book: Path, tmp_path: Path, told: Any) -> None:
