@@ -1,15 +1,18 @@
 """Records: what was kept of a run of a model, as values that cross rooms. numpy alone, no torch.
 
 A `Record` holds the `Call`s of attention as they happened: queries, keys, values, the graph and what came out, exactly
-in their dtype. Weights are not in it: `row`, `tile`, `cell` and `overview` compute any stage of any part again.
+in their dtype. Weights are not in it: `row` and `tile` compute any stage of any part again. A `Writer` streams a record
+into a file, and `open_record` maps it.
 """
 
 from edgewise.records.arrays import Array, bfloat16_bits
 from edgewise.records.call import Call
 from edgewise.records.kept import Kept
+from edgewise.records.reader import open_record
 from edgewise.records.recompute import Precision, row, tile
 from edgewise.records.record import Proof, Record, Tokens
 from edgewise.records.site import Kind, Site
+from edgewise.records.writer import Writer, save
 
 __all__ = [
     "Array",
@@ -21,7 +24,10 @@ __all__ = [
     "Record",
     "Site",
     "Tokens",
+    "Writer",
     "bfloat16_bits",
+    "open_record",
     "row",
+    "save",
     "tile",
 ]

@@ -1,18 +1,18 @@
 """Numbers exactly as attention held them, in memory or in a file, and wide only when they are asked for.
 
 numpy has no bfloat16, so an `Array` names its dtype itself and keeps bfloat16 as its 16 bits. Where the numbers lie is
-the affair of a `Source`: in memory here, mapped from a file in `edgewise.records.members`, or chained, where a cached
-step's keys are those of the step before and a few more.
+the affair of a `Source`: in memory here, mapped from a file in `edgewise.records.reader`.
 """
 
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgewise.errors import ArgumentError, ShapeError
+from edgewise.errors import ArgumentError
 
-__all__ = ["BITS", "Array", "Chain", "Held", "Source", "bfloat16_bits"]
+__all__ = ["BITS", "FLOATS", "Array", "Held", "Source", "bfloat16_bits", "widened"]
 
 # The numpy type that holds the bits of each dtype.
 BITS: dict[str, np.dtype[Any]] = {
@@ -21,9 +21,10 @@ BITS: dict[str, np.dtype[Any]] = {
     "bfloat16": np.dtype(np.uint16),
     "float32": np.dtype(np.float32),
     "float64": np.dtype(np.float64),
+    "int32": np.dtype(np.int32),
 }
 
-ROWS = 2  # the axis of queries or keys, in (batch, heads, query, width)
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
 class Source(Protocol):
@@ -45,27 +46,11 @@ class Held:
         return self.bits[place]
 
 
-class Chain:
-    """The rows of one array and then those of another: the keys of a cached step."""
-
-    def __init__(self, before: "Array", more: "Array") -> None:
-        self.before, self.more = before, more
-
-    def read(self, place: tuple[int, ...]) -> NDArray[Any]:
-        """Return the bits at `place`, walking back along the chain rather than descending into it."""
-        parts: list[NDArray[Any]] = []
-        source: Source = self
-        while isinstance(source, Chain):
-            parts.append(source.more.source.read(place))
-            source = source.before.source
-        return np.concatenate([source.read(place), *reversed(parts)], axis=ROWS - len(place))
-
-
 class Array:
     """Numbers in the dtype in which they were, of a fixed shape; read-only.
 
     Args:
-        dtype: "float16", "bfloat16", "float32", "float64" or "bool".
+        dtype: "float16", "bfloat16", "float32", "float64", "bool" or "int32".
         shape: sizes, as numpy has them.
         source: where the bits lie.
 
@@ -86,7 +71,7 @@ class Array:
         """Return an array that holds these numbers; they are not copied, so nobody may change them afterwards.
 
         Args:
-            bits: a numpy array of a floating type or of booleans; of uint16 where `dtype` is "bfloat16".
+            bits: a numpy array of one of the types above; of uint16 where `dtype` is "bfloat16".
             dtype: what the bits mean; None for numpy's own dtype.
 
         Raises:
@@ -103,22 +88,10 @@ class Array:
         held.setflags(write=False)
         return cls(name, held.shape, Held(held))
 
-    @classmethod
-    def chain(cls, before: "Array", more: "Array") -> "Array":
-        """Return the rows of `before` and then those of `more`, without copying either.
-
-        Raises:
-            ShapeError: they differ in dtype or in an axis other than the rows.
-        """
-        if (before.dtype, *_but_rows(before.shape)) != (more.dtype, *_but_rows(more.shape)):
-            raise ShapeError(f"rows to be chained must be alike in all else; got {before!r} and {more!r}")
-        rows = before.shape[ROWS] + more.shape[ROWS]
-        return cls(before.dtype, (*before.shape[:ROWS], rows, *before.shape[ROWS + 1 :]), Chain(before, more))
-
     @property
     def nbytes(self) -> int:
         """Bytes of the numbers."""
-        return int(np.prod(self.shape)) * BITS[self.dtype].itemsize
+        return prod(self.shape) * BITS[self.dtype].itemsize
 
     @property
     def bits(self) -> NDArray[Any]:
@@ -160,7 +133,3 @@ def bfloat16_bits(numbers: NDArray[np.floating[Any]]) -> NDArray[np.uint16]:
     rounded = ((whole + (0x7FFF + ((whole >> 16) & 1))) >> 16).astype(np.uint16)
     # Rounding may carry a NaN into infinity: a NaN keeps its upper bits and stays quiet.
     return np.where(np.isnan(whole.view(np.float32)), (whole >> 16).astype(np.uint16) | 0x40, rounded)
-
-
-def _but_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (len(shape), *shape[:ROWS], *shape[ROWS + 1 :])

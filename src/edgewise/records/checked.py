@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from edgewise.errors import ArgumentError, ShapeError
-from edgewise.records.arrays import Array
+from edgewise.records.arrays import FLOATS, Array
 
 if TYPE_CHECKING:
     from edgewise.records.call import Call
@@ -38,8 +38,8 @@ def check(call: "Call") -> None:
         raise ShapeError(f"sinks must be (heads={wanted[1]},); got {call.sinks.shape} ({where})")
     for name in ("query", "key", "value", "out", "bias", "sinks"):
         array: Array | None = getattr(call, name)
-        if array is not None and array.dtype == "bool":
-            raise ArgumentError(f"{name} must be floating point; got bool ({where})")
+        if array is not None and array.dtype not in FLOATS:
+            raise ArgumentError(f"{name} must be floating point; got {array.dtype} ({where})")
     if not math.isfinite(call.scale):
         raise ArgumentError(f"scale must be a finite number; got {call.scale} ({where})")
     if call.soft_cap is not None and not (call.soft_cap > 0 and math.isfinite(call.soft_cap)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from edgewise.errors import ArgumentError
 from edgewise.records.call import Call
+from edgewise.records.calls import Calls
 from edgewise.records.site import Site
 
 __all__ = ["Proof", "Record", "Tokens"]
@@ -68,21 +69,32 @@ class Record:
     made: Mapping[str, Any] = field(default_factory=dict[str, Any])
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.calls, Calls):
+            object.__setattr__(self, "calls", Calls.of(self.calls))
+
+    @property
+    def site_of_each(self) -> Sequence[Site]:
+        """The site of each call, in order; no call is read for it."""
+        assert isinstance(self.calls, Calls)
+        return self.calls.sites
+
     @property
     def sites(self) -> tuple[Site, ...]:
         """The sites, in the order of their first call."""
-        return tuple(dict.fromkeys(call.site for call in self.calls))
+        return tuple(dict.fromkeys(self.site_of_each))
 
     def call(self, site: str | Site, index: int = 0) -> Call:
-        """Return one call of a site.
+        """Return one call of a site; a negative index counts from the last.
 
         Raises:
             ArgumentError: the record has no such site, or the site was not called so often.
         """
-        calls = self.of(site)
-        if not -len(calls) <= index < len(calls):
-            raise ArgumentError(f"{calls[0].site.name} has calls 0 to {len(calls) - 1}; got index {index}")
-        return calls[index]
+        numbers = self._numbers(site)
+        if not -len(numbers) <= index < len(numbers):
+            name = self.site_of_each[numbers[0]].name
+            raise ArgumentError(f"{name} has calls 0 to {len(numbers) - 1}; got index {index}")
+        return self.calls[numbers[index]]
 
     def of(self, site: str | Site) -> tuple[Call, ...]:
         """Return all calls of a site, in order.
@@ -90,13 +102,7 @@ class Record:
         Raises:
             ArgumentError: the record has no such site.
         """
-        name = site if isinstance(site, str) else site.name
-        calls = tuple(call for call in self.calls if call.site.name == name)
-        if not calls:
-            names = [one.name for one in self.sites]
-            shown = ", ".join(names if len(names) <= 6 else [*names[:4], "…", names[-1]])
-            raise ArgumentError(f"wanted a site of the record; got {name!r}; it has {shown or 'none'}")
-        return calls
+        return tuple(self.calls[number] for number in self._numbers(site))
 
     def heads(self) -> tuple[tuple[Site, int], ...]:
         """Return every head that is kept, as (site, head)."""
@@ -104,3 +110,12 @@ class Record:
         for call in self.calls:
             kept |= {(call.site, head): None for head in call.heads}
         return tuple(kept)
+
+    def _numbers(self, site: str | Site) -> list[int]:
+        name = site if isinstance(site, str) else site.name
+        numbers = [number for number, one in enumerate(self.site_of_each) if one.name == name]
+        if not numbers:
+            names = [one.name for one in self.sites]
+            shown = ", ".join(names if len(names) <= 6 else [*names[:4], "…", names[-1]])
+            raise ArgumentError(f"wanted a site of the record; got {name!r}; it has {shown or 'none'}")
+        return numbers
