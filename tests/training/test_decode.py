@@ -62,9 +62,11 @@ def test_cached_logits_are_those_of_the_model_on_the_last_block_of_tokens(layers
 
 def test_keys_kept_past_the_block_would_be_caught():
     class Stale(Cached):
+        @torch.inference_mode()
         def step(self, token):
             if self._length == self._block:  # drop the oldest row and go on with keys of other positions
-                self._buffers = [buffer.roll(-1, 0) for buffer in self._buffers]
+                for kept in self._kept:
+                    kept.rows.copy_(kept.rows.roll(-1, 0))
                 self._length -= 1
             return super().step(token)
 

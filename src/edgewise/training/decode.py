@@ -64,7 +64,7 @@ class Uncached:
 
 
 class _Block(NamedTuple):
-    """The weights of one block, matrices as (in, out): views, so that a change of the model is a change here."""
+    """The weights of one block, matrices as (in, out)."""
 
     attention_norm: Tensor
     qkv: Tensor
@@ -74,12 +74,20 @@ class _Block(NamedTuple):
     down: Tensor
 
 
-class Cached:
-    """Runs the GPT rung on one token at a time, in some forty calls of torch for four layers.
+class _Kept(NamedTuple):
+    """What one block keeps: row t of `rows` is query, key and value of token t, as the fused product writes them.
 
-    Row t of a layer's buffer is query, key and value of token t, as the fused product writes them: what attention reads
-    are views, and nothing is copied.
+    The others are views of it as attention reads them, so that nothing is copied.
     """
+
+    rows: Float[Tensor, "block batch parts"]
+    query: Float[Tensor, "batch heads block width"]
+    key: Float[Tensor, "batch heads block width"]
+    value: Float[Tensor, "batch heads block width"]
+
+
+class Cached:
+    """Runs the GPT rung on one token at a time, in as few calls of torch as there are; `heads` is that of its size."""
 
     def __init__(self, model: nn.Module, heads: int) -> None:
         weights = dict(model.named_parameters())
@@ -101,8 +109,8 @@ class Cached:
             )
             self._layers.append(block)
         self._tokens = torch.empty(0, 0, dtype=torch.long)
-        self._buffers: list[Tensor] = []
-        self._length = 0  # tokens in the buffers
+        self._kept: list[_Kept] = []
+        self._length = 0  # tokens kept
 
     def read(self, tokens: Int[Tensor, "batch query"]) -> Float[Tensor, "batch vocabulary"]:
         """Begin anew with these tokens."""
@@ -110,7 +118,8 @@ class Cached:
         batch, self._length = self._tokens.shape
         shape = (self._block, batch, 3 * self._channels)
         with torch.inference_mode():
-            self._buffers = [self._head.new_empty(shape) for _ in self._layers]
+            buffers = [self._head.new_empty(shape) for _ in self._layers]
+            self._kept = [_Kept(rows, *self._apart(rows)) for rows in buffers]
             return self._whole()
 
     def step(self, token: Int[Tensor, " batch"]) -> Float[Tensor, "batch vocabulary"]:
@@ -118,33 +127,35 @@ class Cached:
         with torch.inference_mode():
             self._tokens = torch.cat((self._tokens, token[:, None]), dim=1)[:, -self._block :]
             if self._length == self._block:
-                self._buffers = []
+                if self._kept:
+                    self._kept = []
+                    # From here on many rows are multiplied at once, which is faster by matrices that lie as (in, out).
+                    self._layers = [_Block(*(weight.contiguous() for weight in layer)) for layer in self._layers]
                 return self._whole()
             self._length += 1
             return self._one(token, self._length - 1)
 
     def _one(self, token: Tensor, place: int) -> Tensor:
         x = torch.embedding(self._words, token) + self._positions[place]
-        for layer, buffer in zip(self._layers, self._buffers, strict=True):
-            row = buffer[place]
-            torch.mm(self._normed(x, layer.attention_norm), layer.qkv, out=row)
-            query, _, _ = self._apart(row[None])
-            _, key, value = self._apart(buffer[: place + 1])
-            out = scaled_dot_product_attention(query, key, value)
+        for layer, kept in zip(self._layers, self._kept, strict=True):
+            torch.mm(self._normed(x, layer.attention_norm), layer.qkv, out=kept.rows[place])
+            out = scaled_dot_product_attention(
+                kept.query.narrow(2, place, 1), kept.key.narrow(2, 0, place + 1), kept.value.narrow(2, 0, place + 1)
+            )
             x.addmm_(out.view(x.shape), layer.mix)
             self._feed(x, layer)
         return self._normed(x, self._norm) @ self._head
 
     def _whole(self) -> Tensor:
-        """Return the logits after the tokens at hand, all computed anew, and fill the buffers if there are any."""
+        """Return the logits after the tokens at hand, all computed anew, and keep the rows where there is room."""
         batch, length = self._tokens.shape
         # (query, batch, channels), as in the buffers
         x = torch.embedding(self._words, self._tokens.t()) + self._positions[:length, None]
         x = x.view(length * batch, self._channels)
         for index, layer in enumerate(self._layers):
             rows = torch.mm(self._normed(x, layer.attention_norm), layer.qkv).view(length, batch, -1)
-            if self._buffers:
-                self._buffers[index][:length] = rows
+            if self._kept:
+                self._kept[index].rows[:length] = rows
             query, key, value = self._apart(rows)
             if index == len(self._layers) - 1:  # of the last layer only the last token is asked
                 query, x = query[:, :, -1:], x.view(length, batch, -1)[-1]
