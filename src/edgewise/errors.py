@@ -4,7 +4,7 @@ A message says what was wanted, what came, where, and what to try. The command l
 exits 2.
 """
 
-__all__ = ["ArgumentError", "DataError", "EdgewiseError", "MissingError", "RunError", "ShapeError"]
+__all__ = ["ArgumentError", "DataError", "EdgewiseError", "MissingError", "RunError", "ShapeError", "TraceError"]
 
 
 class EdgewiseError(Exception):
@@ -33,3 +33,7 @@ class MissingError(EdgewiseError, FileNotFoundError):
 
 class RunError(EdgewiseError, RuntimeError):
     """A long piece of work cannot go on: the loss is not a number, a run folder is taken, a checkpoint is damaged."""
+
+
+class TraceError(EdgewiseError, RuntimeError):
+    """What was seen of a model's attention does not explain what it computed, or nothing was seen."""

@@ -1,0 +1,110 @@
+"""Who is listening to which model, and how a call that a route has seen gets to them: once, and only to its model.
+
+The routes replace functions that all models share, so what they replace must know which models are watched now. That
+list is here, guarded, and empty when nobody listens.
+"""
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from edgewise.tracing.call import Attention, Listener
+from edgewise.tracing.masks import Memory
+from edgewise.tracing.sites import Names, Place, names_of, running
+
+__all__ = ["Shared", "Watch", "claim", "listening", "watchers"]
+
+_active: list["Watch"] = []
+_lock = threading.RLock()
+_thread = threading.local()
+
+
+@dataclass(eq=False)
+class Watch:
+    """One listener and the model it listens to; a model that is no module is whatever runs while it listens."""
+
+    model: object
+    listener: Listener
+    names: Names = field(init=False, repr=False)
+    memory: Memory = field(default_factory=Memory, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.names = names_of(self.model)
+
+    def place(self, query: int, key: int, module: nn.Module | None) -> Place | None:
+        """Where in the model a call comes from, or None where it comes from elsewhere."""
+        found = running(self.names, query, key, module)
+        if found is None and not isinstance(self.model, nn.Module):
+            return Place(None, getattr(self.model, "__name__", type(self.model).__name__), None, "self", None)
+        return found
+
+
+@contextmanager
+def listening(watch: Watch) -> Generator[None]:
+    """While this lasts, the watch is told of its model's calls."""
+    with _lock:
+        _active.append(watch)
+    try:
+        yield
+    finally:
+        with _lock:
+            _active.remove(watch)
+
+
+def watchers(query: int, key: int, module: nn.Module | None = None) -> list[tuple[Watch, Place]]:
+    """The watches to which a call belongs: none inside a call that has been claimed already.
+
+    Args:
+        query: number of queries.
+        key: number of keys.
+        module: the module that calls, where the route knows it.
+    """
+    if getattr(_thread, "claimed", False):
+        return []
+    found = ((watch, watch.place(query, key, module)) for watch in tuple(_active))
+    return [(watch, place) for watch, place in found if place is not None]
+
+
+def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Callable[[], Tensor]) -> Tensor:
+    """What the listeners make of a call: whoever began to listen last is asked first."""
+    for watch, place in found:
+        original = _bound(watch, attention.at(place, watch.memory), original)
+    _thread.claimed = True
+    try:
+        return original()
+    finally:
+        _thread.claimed = False
+
+
+def _bound(watch: Watch, attention: Attention, original: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    return lambda: watch.listener(attention, original)
+
+
+class Shared:
+    """Something put in place when the first needs it and taken away when the last has finished, in any order."""
+
+    def __init__(self, install: Callable[[ExitStack], None]) -> None:
+        self._install, self._users, self._undo = install, 0, ExitStack()
+
+    @contextmanager
+    def _held(self) -> Generator[None]:
+        with _lock:
+            if not self._users:
+                with ExitStack() as undo:  # undone here should it fail half way
+                    self._install(undo)
+                    self._undo = undo.pop_all()
+            self._users += 1
+        try:
+            yield
+        finally:
+            with _lock:
+                self._users -= 1
+                if not self._users:
+                    self._undo.close()
+
+    def __call__(self, watch: Watch) -> AbstractContextManager[None]:  # noqa: ARG002 - the same for all
+        """A stretch during which it is in place."""
+        return self._held()
