@@ -18,7 +18,7 @@ NAMED = [
     "keys([0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1])",
     "causal() & chunks(4)",
     "window(3) & chunks(4)",
-    "prefix(5) & documents(cumulative=[0, 7, 12])",
+    "prefix(4) & documents(cumulative=[0, 5, 12])",
     "causal() & documents(cumulative=[0, 3, 5, 12])",
     "causal() & documents([0, 0, 1, 0, 1, 2, 2, 0, 0, 1, 1, 2])",
     "causal() & keys([0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])",
