@@ -5,7 +5,7 @@ text, `Recipe` says how to train, `How` where and how fast; `fit` trains a model
 """
 
 from edgewise.training.checkpoint import Checkpoint, Progress
-from edgewise.training.choices import How
+from edgewise.training.choices import How, choose_device
 from edgewise.training.data import Corpus, windows
 from edgewise.training.folder import About, Loaded, RunFolder, load, slim
 from edgewise.training.loop import fit
@@ -42,6 +42,7 @@ __all__ = [
     "Text",
     "Tokenizer",
     "Watcher",
+    "choose_device",
     "find",
     "fit",
     "load",
