@@ -4,13 +4,16 @@ The same for every rung, so that what differs between two losses is the rung. St
 a lesson gives the same numbers again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from edgewise.training import Corpus, Recipe, Step, windows
+from edgewise.ladder import Size
+from edgewise.training import Characters, Corpus, Loaded, Recipe, Step, sample, windows
 
 __all__ = ["BLOCK", "LESSON", "Question", "losses", "next_token", "teach", "write", "writing_loss"]
 
@@ -39,11 +42,23 @@ def teach(
 ) -> nn.Module:
     """Train `model` in place and return it; `tick` is told the steps done."""
     step = Step(model, recipe, precision="float32", compiled=False)
-    for number in range(recipe.steps):
-        starts = corpus.starts(recipe.seed, number, recipe.batch, block)
-        step([ask(*windows(corpus.training, starts, block))], recipe.factor(number))
-        tick(number + 1)
+    with _one_thread():
+        for number in range(recipe.steps):
+            starts = corpus.starts(recipe.seed, number, recipe.batch, block)
+            step([ask(*windows(corpus.training, starts, block))], recipe.factor(number))
+            tick(number + 1)
     return model.eval()
+
+
+@contextmanager
+def _one_thread() -> Generator[None]:
+    """Models as small as these gain nothing from a second thread, and beside a busy neighbour lose a lot by it."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @torch.no_grad()
@@ -77,12 +92,7 @@ def _spread(tokens: np.ndarray, block: int, most: int) -> list[np.ndarray]:
     return np.array_split(starts, -(-len(starts) // 4096))
 
 
-@torch.no_grad()
-def write(model: nn.Module, prompt: np.ndarray, count: int, *, block: int = BLOCK, seed: int = 0) -> list[int]:
-    """Return `count` tokens drawn one after the other from the model's own guesses, after `prompt`."""
-    generator = torch.Generator().manual_seed(seed)
-    tokens = torch.from_numpy(prompt)[None]
-    for _ in range(count):
-        shares = model(tokens[:, -block:])[0, -1].softmax(dim=-1)
-        tokens = torch.cat([tokens, torch.multinomial(shares, 1, generator=generator)[None]], dim=1)
-    return tokens[0, len(prompt) :].tolist()
+def write(name: str, model: nn.Module, size: Size, tokenizer: Characters, prompt: str, count: int) -> str:
+    """Return `prompt` and what a trained rung of that name writes after it, `count` characters."""
+    held = Loaded(model, tokenizer, size, name, step=0, validation_loss=None, folder=Path())
+    return sample(held, prompt, tokens=count)[0]

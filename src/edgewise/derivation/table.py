@@ -19,13 +19,16 @@ def beforehand(names: Sequence[str], reading: Reading, ink: Ink) -> str:
     lessons = {name: lesson_of(rung(name), reading.tokenizer.size) for name in names}
     steps = {name: recipe.steps for name, (_, recipe) in lessons.items()}
     usual = max(steps.values())
+    larger = {name: lesson for name, lesson in lessons.items() if lesson[0].block != BLOCK}
     said = (
         f"Each rung now learns {reading.name} ({len(reading.text):,} characters, the last tenth held out): "
         f"{usual} steps of {BUDGET.batch} windows"
     )
-    fewer = [f"{name} {count}, being slow" for name, count in steps.items() if count < usual]
-    sizes = {name: size for name, (size, _) in lessons.items() if size.block != BLOCK}
-    large = [f"{name} is larger, block {size.block} and width {size.width}" for name, size in sizes.items()]
+    fewer = [f"{name} {count}, being slow" for name, count in steps.items() if count < usual and name not in larger]
+    large = [
+        f"{name} is larger (block {size.block}, width {size.width}): {recipe.steps} by {recipe.optimiser}"
+        for name, (size, recipe) in larger.items()
+    ]
     whole = [f"about {SECONDS} s in all"] if len(names) > 2 else []
     text = "; ".join([said, *fewer, *large, *whole]) + ". Losses are nats a character."
     return "\n".join([ink.rule("the ladder trained"), ink.fold(text), ""])

@@ -62,15 +62,13 @@ def cheating(lab: Lab) -> Measured:
 
     That is at the last position, and everywhere once it writes: there a bigram does better, and the text is garbage.
     """
-    cheat = lab.rung("encoder")
+    cheat, tokenizer = lab.rung("encoder"), lab.shakespeare.tokenizer
     return {
         "loss_all_but_last": cheat.validation[:-1].tolist(),
         "loss_at_last": cheat.validation[-1].item(),
         "loss_when_writing": writing_loss(cheat.model, lab.shakespeare.corpus.validation),
         "bigram": lab.rung("bigram").validation.mean().item(),
-        "writes": lab.shakespeare.tokenizer.decode(
-            write(cheat.model, lab.shakespeare.tokenizer.encode("First Ci"), 60)
-        ),
+        "writes": write("encoder", cheat.model, Size(tokenizer.size, block=BLOCK), tokenizer, "First Ci", 60),
     }
 
 

@@ -38,9 +38,9 @@ def matmul(reading: Reading) -> Scene:
     ones = torch.ones(3, 3).tril()
     weights = ones / ones.sum(dim=1, keepdim=True)
     lines = [
-        beside("  ones", matrix(ones), "@ x", matrix(X), "=", matrix(ones @ X), "  sums of the past"),
+        beside("  ones", matrix(ones), "@ x", matrix(X), "=", matrix(ones @ X), " sums of the past"),
         "",
-        beside("  mean", matrix(weights), "@ x", matrix(X), "=", matrix(weights @ X), "  the means above"),
+        beside("  mean", matrix(weights), "@ x", matrix(X), "=", matrix(weights @ X), " the means above"),
         "",
         f"  but scores [2, −1, 3] / sum = {row(shares_of([2.0, -1.0, 3.0]))}: one weight is negative",
         f"      scores [1, −1, 0] / sum = {row(shares_of([1.0, -1.0, 0.0]))}: nothing to divide by",

@@ -108,7 +108,7 @@ def layernorm(reading: Reading) -> Scene:
     lines = [f"  {row(before):<18} → {row(after)}" for before, after in zip(x, normed, strict=True)]
     return Scene(
         "layernorm",
-        "\n".join([*lines, "  ten times as large, and the same to the part that reads it; no other row is asked"]),
+        "\n".join([*lines, "  ten times as large, the same to the part that reads it; no other row is asked"]),
         "Each part reads x at one scale, along the row, so that no sequence hears of its companions.",
         "One round of looking and thinking is not many.",
     )

@@ -19,8 +19,9 @@ def bigram(reading: Reading) -> Scene:
     best = "   ".join(f"{tokenizer.decode([int(one)])!r} {after[one] / after.sum():.0%}" for one in top)
     words = [f"  after {start + last:<5} come   {best}" for start in ("ho", "yo", "tho")]
     seen, held_out = reading.pair_losses
+    guess = math.log(tokenizer.size)
     losses = (
-        f"  Guessing costs ln {tokenizer.size} = {math.log(tokenizer.size):.2f} nats a character; the best table of pairs,\n"
+        f"  Guessing costs ln {tokenizer.size} = {guess:.2f} nats a character; the best table of pairs,\n"
         f"  counted, {seen:.2f} on the text that it has seen and {held_out:.2f} on the rest."
     )
     return Scene(
