@@ -22,7 +22,7 @@ from edgewise.training.checkpoint import Checkpoint, read, write
 from edgewise.training.folder import slim
 
 TEXT = "python-topics.txt"
-TRAIN = f"edgewise train {TEXT} --width 120 --block 128 --batch 24 --steps 3000 --optimiser muon --out topics"
+TRAIN = f"edgewise train {TEXT} --width 120 --block 128 --batch 24 --steps 2000 --optimiser muon --out topics"
 
 
 def prose() -> str:

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from edgewise.cli import main
+from edgewise.cli.main import parser
 from edgewise.samples import shipped
-from edgewise.training import sample
+from edgewise.training import Request, sample
 
 CARRIED = "no run was named: this is the small one that edgewise carries\n"
 
@@ -17,6 +18,14 @@ def said(capsys, *arguments, status=0):
     """Run the command and return what it printed on standard output and on standard error."""
     assert main(["sample", *arguments]) == status
     return capsys.readouterr()
+
+
+def test_the_defaults_of_the_command_are_those_of_a_request():
+    given = parser().parse_args(["sample"])
+    for name in ("prompt", "tokens", "count", "temperature", "top_k", "top_p", "seed"):
+        assert getattr(given, name) == getattr(Request(), name)
+    assert tuple(given.stop) == Request().stop
+    assert given.uncached is not Request().cached
 
 
 def test_without_a_run_the_one_that_edgewise_carries_writes(capsys):

@@ -57,6 +57,10 @@ def test_temperature_zero_takes_the_likeliest_whatever_the_seed():
     assert {Chooser(0.0, seed=seed)(LOGITS[None]).item() for seed in range(20)} == {3}
 
 
+def test_a_temperature_near_zero_takes_the_likeliest():
+    assert {Chooser(1e-37, seed=seed)(1000 + LOGITS[None]).item() for seed in range(20)} == {3}
+
+
 def test_a_sequence_does_not_depend_on_how_many_stand_beside_it():
     steps = 2 * AHEAD // len(LOGITS) + 3  # past two refills of the noise
     alone, beside = Chooser(seed=6), Chooser(seed=5)

@@ -38,7 +38,10 @@ class Chooser:
         """Return the token chosen for each row of logits."""
         if self.temperature == 0:
             return logits.argmax(-1)
-        logits = logits.float() if self.temperature == 1 else logits.float() / self.temperature
+        logits = logits.float()
+        if self.temperature != 1:
+            # From the largest down, so that a temperature near 0 cannot divide it up to infinity.
+            logits = (logits - logits.amax(-1, keepdim=True)) / self.temperature
         if self.top_k is not None and self.top_k < logits.shape[-1]:
             logits = keep_top(logits, self.top_k)
         if self.top_p is not None and self.top_p < 1:
