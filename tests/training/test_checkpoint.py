@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -45,6 +46,16 @@ def test_a_write_that_fails_leaves_the_checkpoint_before(tmp_path: Path, monkeyp
         write(path, Checkpoint({"a": torch.zeros(100)}))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["c.safetensors"]
+
+
+def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr("edgewise.training.checkpoint.save_file", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        write(tmp_path / "c.safetensors", checkpoint())
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_a_kill_left_half_written_is_swept(tmp_path: Path) -> None:

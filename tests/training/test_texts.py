@@ -90,7 +90,7 @@ def test_a_bad_byte_is_named_by_file_line_and_byte_however_the_file_is_read(tmp_
         list(Source("menu.txt", path).pieces(size))
     assert str(mistake.value) == (
         "wanted UTF-8 text; menu.txt has byte 0xe9 at line 3, byte 23; "
-        "convert it first, for example: iconv -f latin1 -t utf-8"
+        "if it is text, convert it first, for example: iconv -f latin1 -t utf-8"
     )
 
 

@@ -65,6 +65,8 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
         save_file(kept, temporary, metadata={"edgewise": json.dumps(header)})
         temporary.chmod(mode)
         _put(temporary, path)
+    except SafetensorError as error:  # its way to say that the disk is full
+        raise OSError(str(error)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -110,7 +112,8 @@ def write_atomically(path: Path, content: str) -> None:
 def _put(temporary: Path, path: Path) -> None:
     _flush(temporary)
     temporary.replace(path)
-    _flush(path.parent)  # the rename itself
+    if os.name == "posix":  # the rename itself
+        _flush(path.parent)
 
 
 def _flush(path: Path) -> None:

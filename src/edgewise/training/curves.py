@@ -8,6 +8,7 @@ from edgewise.training.metrics import read_metrics
 __all__ = ["draw_curves"]
 
 # Mid-tones: at least 3 : 1 against both white and near-black, and told apart by line and marker as well as by colour.
+POINTS = 2000  # drawn of a curve: more would not be seen, and would make the file large
 GREY, BLUE, ORANGE = "#808080", "#3b82c4", "#d9730d"
 
 
@@ -18,14 +19,15 @@ def draw_curves(folder: Path, title: str) -> list[Path]:
 
     rows = read_metrics(folder / "metrics.jsonl")
     steps = [(row["step"], row["loss"]) for row in rows if "loss" in row]
+    thin = slice(None, None, -(-len(steps) // POINTS) or 1)
     evaluations = [(row["step"], row["validation_loss"]) for row in rows if "validation_loss" in row]
     figure = Figure(figsize=(7, 4), layout="constrained")
     figure.patch.set_alpha(0)
     axes: Any = figure.add_subplot()
     axes.patch.set_alpha(0)
     if steps:
-        axes.plot(*zip(*steps, strict=True), color=BLUE, alpha=0.35, linewidth=0.7)
-        axes.plot(*zip(*_smoothed(steps), strict=True), color=BLUE, linewidth=1.8, label="training (smoothed)")
+        axes.plot(*zip(*steps[thin], strict=True), color=BLUE, alpha=0.35, linewidth=0.7)
+        axes.plot(*zip(*_smoothed(steps)[thin], strict=True), color=BLUE, linewidth=1.8, label="training (smoothed)")
     if evaluations:
         axes.plot(*zip(*evaluations, strict=True), color=ORANGE, marker="o", linewidth=1.8, label="validation")
         step, loss = min(evaluations, key=lambda one: one[1])

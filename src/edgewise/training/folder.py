@@ -88,6 +88,26 @@ class RunFolder:
             f"this version reads up to format {FORMAT}; install a newer edgewise"
         )
 
+    @contextmanager
+    def held(self, first: bool) -> Generator[None]:
+        """Hold the run while it is trained, in the first process of those that train it.
+
+        Raises:
+            RunError: somebody else holds it.
+        """
+        held = self.path / "tokens.bin"  # the one file that is never put in the place of another
+        if not first or os.name != "posix" or not held.is_file():
+            yield
+            return
+        import fcntl
+
+        with held.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # let go of by the system however the process ends
+            except BlockingIOError:
+                raise RunError(f"another process is training {self.path}; wait for its end, or stop it first") from None
+            yield
+
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer of the run."""
         file = self.path / "tokenizer.json"

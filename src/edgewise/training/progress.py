@@ -42,15 +42,18 @@ class _Pace:
         self.steps = steps
         self._clock = clock
         self._from: tuple[int, float] | None = None
+        self._each: float | None = None  # seconds a token, smoothed
         self._rate = self._left = ""
 
     def see(self, stepped: Stepped) -> None:
         """Take note of a step."""
-        self._rate = f"{stepped.tokens_per_second:,.0f} tokens/s"
         if self._from is None:
             # The first step warms up, and may compile: time is taken from its end on.
             self._from = (stepped.step, self._clock())
         elif done := stepped.step - self._from[0]:
+            each = 1 / stepped.tokens_per_second
+            self._each = each if self._each is None else 0.95 * self._each + 0.05 * each
+            self._rate = f"{1 / self._each:,.0f} tokens/s"
             a_step = (self._clock() - self._from[1]) / done
             self._left = f"{duration(a_step * (self.steps - stepped.step))} left" if stepped.step < self.steps else ""
 

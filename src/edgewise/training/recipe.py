@@ -5,11 +5,14 @@ Two runs with the same text, size and recipe are the same run.
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from edgewise.errors import ArgumentError
 
 __all__ = ["Recipe"]
+
+
+Optimiser = Literal["muon", "adamw"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Recipe:
         [0.1, 1.0, 0.5, 0.0]
     """
 
-    optimiser: Literal["muon", "adamw"] = "adamw"
+    optimiser: Optimiser = "adamw"
     learning_rate: float = 3e-3  # of AdamW
     matrix_rate: float = 0.02  # of Muon, for the matrices of hidden layers
     momentum: float = 0.95  # of Muon
@@ -47,8 +50,14 @@ class Recipe:
         for name in ("weight_decay", "clip"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ArgumentError(f"wanted {name} to be at least 0; got {getattr(self, name)}")
-        if not 0 < self.learning_rate < math.inf:
-            raise ArgumentError(f"wanted a learning_rate above 0; got {self.learning_rate}")
+        for name in ("learning_rate", "matrix_rate"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ArgumentError(f"wanted a {name} above 0; got {getattr(self, name)}")
+        for name, part in (("momentum", self.momentum), ("betas", self.betas[0]), ("betas", self.betas[1])):
+            if not 0 <= part < 1:
+                raise ArgumentError(f"wanted {name} to be at least 0 and below 1; got {part}")
+        if self.optimiser not in get_args(Optimiser):
+            raise ArgumentError(f"optimiser must be {' or '.join(get_args(Optimiser))}; got {self.optimiser!r}")
         if not 0 <= self.final <= 1:
             raise ArgumentError(f"wanted final, a part of the learning rate, from 0 to 1; got {self.final}")
 

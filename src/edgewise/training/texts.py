@@ -85,7 +85,7 @@ class Source:
         encoding = "utf-16" if at == 0 and byte in (0xFE, 0xFF) else "latin1"
         return (
             f"wanted UTF-8 text; {self.name} has byte 0x{byte:02x} at line {line}, byte {at}; "
-            f"convert it first, for example: iconv -f {encoding} -t utf-8"
+            f"if it is text, convert it first, for example: iconv -f {encoding} -t utf-8"
         )
 
 
