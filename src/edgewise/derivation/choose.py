@@ -29,7 +29,8 @@ def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[Claim, ..
     chosen = [claim for claim in CLAIMS if not names or any(_means(name, claim) for name in names)]
     kept = tuple(claim for claim in chosen if not (quick and claim.seconds))
     if not kept:
-        raise ArgumentError(f"{', '.join(claim.id for claim in chosen)} train, and --quick leaves those out")
+        trains = "trains" if len(chosen) == 1 else "train"
+        raise ArgumentError(f"{', '.join(claim.id for claim in chosen)} {trains}, and quick leaves out what trains")
     return kept
 
 

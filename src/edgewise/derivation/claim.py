@@ -13,7 +13,7 @@ from typing import Any, Literal
 from edgewise.derivation.expected import agrees, plain, spoken
 from edgewise.derivation.lab import Lab, NeedsText
 
-__all__ = ["Claim", "ClaimResult", "Kind", "Measured", "claim", "corpus_claim"]
+__all__ = ["Claim", "ClaimResult", "Measured", "claim", "corpus_claim"]
 
 Kind = Literal["exact", "close", "inequality", "property", "measured"]
 Measured = Mapping[str, Any]

@@ -7,6 +7,7 @@ a lesson gives the same numbers again.
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -22,8 +23,13 @@ LESSON = Recipe(
     optimiser="adamw", learning_rate=1e-2, weight_decay=0.01, clip=0, steps=2000, warm_up=50, final=0.0, batch=32
 )
 
-Question = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""Makes of windows and the tokens after them what the model is given and what it must answer (−100: not asked)."""
+
+class Question(Protocol):
+    """Makes of windows, and the tokens after them, what the model is given and what it must answer."""
+
+    def __call__(self, tokens: Tensor, following: Tensor, /) -> tuple[Tensor, Tensor]:
+        """Return the input and the answers; −100 where nothing is asked."""
+        ...
 
 
 def next_token(tokens: Tensor, following: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,13 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from edgewise.derivation.ink import Ink
 
 __all__ = ["Screen", "Watch", "unwatched"]
 
-Watch = Callable[[str, int, int], object]
-"""Told what is trained, the steps done and the steps in all."""
+
+class Watch(Protocol):
+    """Is told of every step: what is trained, the steps done, the steps in all."""
+
+    def __call__(self, what: str, done: int, steps: int, /) -> object:
+        """Hear of a step."""
+        ...
 
 
 def unwatched(what: str, done: int, steps: int) -> None:

@@ -74,9 +74,10 @@ def feedforward(reading: Reading) -> Scene:
     other = x.clone()
     other[5] += 1
     moved = (model.feed(x) != model.feed(other)).any(dim=1)
+    rows = ", ".join(map(str, moved.nonzero()[:, 0].tolist()))
     return Scene(
         "feedforward",
-        f"  row 5 of x changed: of feed(x) rows {', '.join(map(str, moved.nonzero()[:, 0].tolist()))} move\n"
+        f"  change row 5 of x: of feed(x) row {rows} moves\n"
         f"  parameters  {_parameters('heads', size):,} → {_parameters('feedforward', size):,}",
         "Communication, then computation: what was gathered is worked on, with a bend in it.",
         "x is replaced at each part: what a position was is lost on the way.",
