@@ -70,6 +70,12 @@ class Maker:
             Call(site, query=held(q), key=held(k), value=held(v), out=held(stages.out), scale=scale, **more), stages
         )
 
+    def long(self, length: int, graph: Graph, width: int = 8) -> Call:
+        """A call of one head over a long text, without the reference's whole matrix."""
+        drawn = np.random.default_rng(0).standard_normal((4, 1, 1, length, width), dtype=np.float32)
+        site = Site("layers.0.attention", 0, "self", 1, 1, width)
+        return Call(site, 0, "made up", *map(Array.of, drawn), 1.0, graph)
+
     def call(self, *given: Any, **more: Any) -> Call:
         return self.pair(*given, **more).call
 

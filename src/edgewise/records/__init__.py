@@ -1,13 +1,15 @@
 """Records: what was kept of a run of a model, as values that cross rooms. numpy alone, no torch.
 
 A `Record` holds the `Call`s of attention as they happened: queries, keys, values, the graph and what came out, exactly
-in their dtype. Weights are not in it: `row` and `tile` compute any stage of any part again. A `Writer` streams a record
+in their dtype. Weights are not in it: `row` and `tile` compute any stage of any part again, and
+`overview` a picture of any rectangle. A `Writer` streams a record
 into a file, and `open_record` maps it.
 """
 
 from edgewise.records.arrays import Array, bfloat16_bits
 from edgewise.records.call import Call
 from edgewise.records.kept import Kept
+from edgewise.records.overview import Overview, overview
 from edgewise.records.reader import open_record
 from edgewise.records.recompute import Precision, row, tile
 from edgewise.records.record import Proof, Record, Tokens
@@ -19,6 +21,7 @@ __all__ = [
     "Call",
     "Kept",
     "Kind",
+    "Overview",
     "Precision",
     "Proof",
     "Record",
@@ -27,6 +30,7 @@ __all__ = [
     "Writer",
     "bfloat16_bits",
     "open_record",
+    "overview",
     "row",
     "save",
     "tile",

@@ -47,13 +47,21 @@ class Head:
         """Return some queries, wide."""
         return widened(self.queries[self.lines(rows)], self.call.query.dtype, self.wide)
 
-    def raw(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
-        """Return query · key for every pair, the future included."""
-        return self.query(rows) @ self.key[keys].T
+    def raw(self, rows: range, keys: slice, room: Numbers | None = None) -> Float[np.ndarray, "rows keys"]:
+        """Return query · key for every pair, the future included; its memory, `room` if given, is key by row."""
+        return np.matmul(self.key[keys], self.query(rows).T, out=room).T
 
-    def scaled(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
+    def scaled(self, rows: range, keys: slice, room: Numbers | None = None) -> Float[np.ndarray, "rows keys"]:
         """Return raw × scale, then the soft cap, then the bias."""
-        return self.biased(self.capped(self.raw(rows, keys) * self.wide.type(self.call.scale)), rows, keys)
+        scores = self.raw(rows, keys, room)
+        scores *= self.wide.type(self.call.scale)
+        if self.call.soft_cap is not None:
+            scores /= self.call.soft_cap
+            np.tanh(scores, out=scores)
+            scores *= self.call.soft_cap
+        if self.call.bias is not None:
+            scores += widened(self.part(self.call.bias, rows, keys), self.call.bias.dtype, self.wide)
+        return scores
 
     def masked(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
         """Return scaled where there is an edge, −∞ where there is none."""
@@ -73,16 +81,6 @@ class Head:
     def out(self, rows: range) -> Float[np.ndarray, "rows width"]:
         """Return weights · value."""
         return self.weights(rows) @ self.value
-
-    def capped(self, scores: Numbers) -> Numbers:
-        """Return scores squeezed by the soft cap, where there is one."""
-        cap = self.call.soft_cap
-        return scores if cap is None else cap * np.tanh(scores / cap)
-
-    def biased(self, scores: Numbers, rows: range, keys: slice) -> Numbers:
-        """Return scores with the bias added, where there is one."""
-        bias = self.call.bias
-        return scores if bias is None else scores + widened(self.part(bias, rows, keys), bias.dtype, self.wide)
 
     def edges(self, rows: range, keys: slice) -> Bool[np.ndarray, "rows keys"] | None:
         """Return where there is an edge; None where there is one everywhere."""
