@@ -2,16 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
 from edgewise.graphs import Graph
 from edgewise.records import Site
-from edgewise.tracing.masks import Edges, Mask, Memory, edges_of, last_seen
+from edgewise.tracing.masks import Deferred, Edges, Mask, Memory, edges_of, last_seen
 from edgewise.tracing.sites import Place
 
-__all__ = ["Attention", "Listener"]
+__all__ = ["Attention", "Listener", "Shown"]
+
+
+class Shown(NamedTuple):
+    """What a fused layer shows in place of its attention's output."""
+
+    tensor: Tensor
+    """(batch, query, channels)"""
+    present: Tensor | None
+    """(batch, query): True where there is a token; None for everywhere."""
+    after: Callable[[Tensor, Tensor], Tensor]
+    """What it would show of an output (batch, heads, rows, width) at these rows."""
 
 
 @dataclass(eq=False)
@@ -37,6 +48,8 @@ class Attention:
     dropout: float = 0.0
     place: Place = field(default=Place(None, "", None, "self", None))
     memory: Memory = field(default_factory=Memory, repr=False)
+    shown: list[Shown] = field(default_factory=list[Shown], repr=False)
+    """Filled by the call itself, where all that the model shows of its output lies further on."""
     note: str = ""
     """What a listener did to the call, where it changed it: the output is then not what these inputs give."""
 
@@ -73,7 +86,7 @@ class Attention:
         seen = max(query, last_seen(self.masks, query, key, self.memory))
         if seen == key:
             return self
-        masks = tuple(one if isinstance(one, Graph) else one[..., :seen] for one in self.masks)
+        masks = tuple(_first_keys(one, seen) for one in self.masks)
         return replace(self, key=self.key[:, :, :seen], value=self.value[:, :, :seen], masks=masks)
 
     def arguments(self) -> dict[str, Any]:
@@ -90,6 +103,12 @@ class Attention:
             "sinks": self.sinks,
             "dropout": self.dropout,
         }
+
+
+def _first_keys(mask: Mask, keys: int) -> Mask:
+    if isinstance(mask, Deferred):
+        return Deferred((*mask.of, keys), lambda: mask.make()[..., :keys])
+    return mask if isinstance(mask, Graph) else mask[..., :keys]
 
 
 class Listener(Protocol):

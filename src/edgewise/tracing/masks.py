@@ -15,9 +15,18 @@ from torch import Tensor
 
 from edgewise.graphs import Graph, Ranges, causal, full, keys, recognise, window
 
-__all__ = ["HIDDEN", "Edges", "Mask", "Memory", "aligned_at_the_start", "edges_of", "last_seen"]
+__all__ = ["HIDDEN", "Deferred", "Edges", "Mask", "Memory", "aligned_at_the_start", "edges_of", "last_seen"]
 
-Mask = Tensor | Graph
+
+class Deferred(NamedTuple):
+    """A mask that costs something to make."""
+
+    of: tuple[object, ...]
+    """What it is made of: the same objects and numbers stand for the same mask."""
+    make: Callable[[], Tensor]
+
+
+Mask = Tensor | Graph | Deferred
 
 HIDDEN = -1e4
 """A number that is added to a score to say that there is no edge: this, or anything below."""
@@ -83,6 +92,8 @@ def aligned_at_the_start(query: int, key: int, device: torch.device) -> Mask:
 def _identity(mask: Mask) -> Any:
     if isinstance(mask, Graph):
         return mask
+    if isinstance(mask, Deferred):
+        return tuple(one if isinstance(one, int) else id(one) for one in mask.of)
     version = 0 if mask.is_inference() else mask._version
     return mask.data_ptr(), mask.shape, mask.stride(), mask.dtype, mask.device, version
 
@@ -103,9 +114,9 @@ def _split(masks: tuple[Mask, ...], query: int, key: int, memory: Memory) -> Edg
 def _one(mask: Mask) -> Edges:
     if isinstance(mask, Graph):
         return Edges(mask, None, -torch.inf)
-    mask = _distinct(mask.detach())
+    mask = _distinct((mask.make() if isinstance(mask, Deferred) else mask).detach())
     if mask.dtype == torch.bool:
-        return Edges(mask, None, -torch.inf)
+        return Edges(_same_for_all(mask), None, -torch.inf)
     low = mask <= HIDDEN
     if not bool(low.any()):
         return Edges(full(), mask if bool(mask.any()) else None, -torch.inf)
@@ -116,7 +127,7 @@ def _one(mask: Mask) -> Edges:
     if hidden != highest and bool(nobody.any()):
         # Such a row is no row of equal numbers: its softmax goes by them, so they stay a bias there.
         bias, low = torch.where(nobody, mask, rest), low & ~nobody
-    return Edges(~low, bias, hidden)
+    return Edges(_same_for_all(~low), bias, hidden)
 
 
 def _joined(found: list[Edges], query: int, key: int) -> Edges:
@@ -152,9 +163,13 @@ def _distinct(mask: Tensor) -> Tensor:
     for axis in range(3):
         if mask.shape[axis] > 1 and mask.stride(axis) == 0:
             mask = mask.narrow(axis, 0, 1)
-    if mask.shape[1] > 1 and mask.dtype == torch.bool and torch.equal(mask, mask[:, :1].expand_as(mask)):
-        mask = mask[:, :1]
     return mask
+
+
+def _same_for_all(allowed: Tensor) -> Tensor:
+    """The edges once, where they stand there once for each head."""
+    one = allowed[:, :1]
+    return one if allowed.shape[1] > 1 and torch.equal(allowed, one.expand_as(allowed)) else allowed
 
 
 def _named(allowed: Tensor, key: int) -> Graph | None:

@@ -42,6 +42,10 @@ class Place(NamedTuple):
     position: int | None
     """Where the cache that the module was given says that the first query stands; None without a cache."""
 
+    def child(self, name: str) -> "Place":
+        """The place of a child of the module."""
+        return self._replace(module=getattr(self.module, name, None), name=f"{self.name}.{name}")
+
 
 def names_of(model: object) -> Names:
     """The path of each module in the model; the wrapper that compiling adds is left out.

@@ -5,13 +5,13 @@ shifts the weights. Of long inputs a few rows are computed again, spread evenly,
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from edgewise.attention import reference
+from edgewise.attention import attend, reference
 from edgewise.errors import TraceError
 from edgewise.graphs import Graph
 from edgewise.tracing.call import Attention
@@ -20,7 +20,9 @@ __all__ = ["Check", "Checked", "compared"]
 
 Check = Literal["some", "all", "none"]
 
-CELLS = 1 << 18  # cells computed again of a long call: about 1 % of a layer's time at 2,048 tokens
+CELLS = 1 << 15
+LEAST = 4
+"""Of a long call so many cells are computed again, in at least so many rows: about 1 % of a layer's time."""
 
 ROUNDINGS = 8
 """How many times a number is rounded on the way, at most: product, scale, bias, softmax, sum, and back."""
@@ -52,66 +54,115 @@ def compared(attention: Attention, out: Tensor, check: Check) -> Checked:
         return Checked(math.nan, hidden, "not checked: as asked")
     query = attention.query.shape[2]
     rows = _rows(attention, check)
+    # What autocast does to the model is part of what is looked at, and not of the looking.
     with torch.no_grad(), torch.autocast(out.device.type, enabled=False):
-        residual, hidden, excess, row = _residual(attention, out[:, :, rows], rows)
-    if excess > 1 or math.isnan(excess):
-        raise TraceError(_told(attention, residual, int(rows[row])))
+        residual, hidden = _difference(attention, out, rows) if not attention.shown else _beyond(attention, rows)
     return Checked(residual, hidden, "" if len(rows) == query else f"checked {len(rows)} of {query} rows")
 
 
 def _rows(attention: Attention, check: Check) -> Tensor:
     batch, heads, query, _ = attention.query.shape
-    most = query if check == "all" else max(2, CELLS // max(1, batch * heads * attention.key.shape[2]))
+    most = query if check == "all" else max(LEAST, CELLS // max(1, batch * heads * attention.key.shape[2]))
     if most >= query:
         return torch.arange(query, device=attention.query.device)
     return torch.linspace(0, query - 1, most, device=attention.query.device).round().long()
 
 
-def _residual(attention: Attention, out: Tensor, rows: Tensor) -> tuple[float, float, float, int]:
-    """The largest difference, what empty rows meet, the largest difference in units of its bar, and in which row."""
+class _Part(NamedTuple):
+    """Some rows of a call, wide."""
+
+    arguments: dict[str, Any]
+    empty: Tensor
+    """(batch or 1, heads or 1, rows, 1): where a query has no key."""
+
+
+def _difference(attention: Attention, out: Tensor, rows: Tensor) -> tuple[float, float]:
+    """The largest difference in some rows, and what queries without any key meet.
+
+    Raises:
+        TraceError: it is more than rounding.
+    """
+    hidden = attention.edges.hidden
+    part = _part(attention, out, rows)
+    again = attend(**part.arguments, route="matmul")
+    got = out.detach()[:, :, rows].to(again.dtype)
+    if not got.numel():
+        return 0.0, hidden
+    difference = (got - again).abs_()
+    largest = float(difference.max())
+    if math.isnan(largest):
+        lost = part.empty & got.isnan().all(-1, keepdim=True)
+        if bool(lost.any()):
+            # A softmax over nothing is NaN where nobody guards it.
+            hidden, difference = math.nan, difference.masked_fill(lost, 0)
+            largest = float(difference.max())
+    values = attention.value.detach().aminmax()
+    size = max(abs(float(values.min)), abs(float(values.max)))
+    if largest <= ROUNDINGS * _unit(attention, out) * size:
+        return largest, hidden
+    logits = reference(**part.arguments).scaled
+    logits = logits.masked_fill(~part.arguments["graph"], 0).abs().amax(-1)
+    excess = (difference.amax(-1) / _bar(attention, out, logits, size)).nan_to_num(math.inf).amax((0, 1))
+    if float(excess.max()) > 1:
+        raise TraceError(_told(attention, largest, int(rows[int(excess.argmax())])))
+    return largest, hidden
+
+
+def _beyond(attention: Attention, rows: Tensor) -> tuple[float, float]:
+    """As `_difference`, of what a fused layer shows further on.
+
+    Raises:
+        TraceError: it is more than rounding.
+    """
+    shown, hidden = attention.shown[0], attention.edges.hidden
+    got = shown.tensor[:, rows]
+    again = shown.after(attend(**_part(attention, got, rows).arguments, route="matmul").to(got.dtype), rows)
+    there = torch.ones_like(got[..., :1], dtype=torch.bool) if shown.present is None else shown.present[:, rows, None]
+    difference = (got - again).abs().masked_fill(~there, 0).float()
+    largest = float(difference.max()) if difference.numel() else 0.0
+    # The layers behind it round again, some of them what they have made larger.
+    bar = ROUNDINGS**2 * torch.finfo(got.dtype).eps * max(1.0, float(got.masked_fill(~there, 0).abs().max()))
+    if not largest <= bar:
+        raise TraceError(_told(attention, largest, int(rows[int(difference.amax((0, 2)).argmax())])))
+    return largest, hidden
+
+
+def _part(attention: Attention, out: Tensor, rows: Tensor) -> _Part:
     edges = attention.edges
-    allowed, bias, hidden = _cells(attention, edges.allowed, rows), _part(edges.bias, rows), edges.hidden
+    whole = len(rows) == attention.query.shape[2]
     wide = torch.promote_types(torch.promote_types(attention.query.dtype, out.dtype), torch.float32)
-    query, key, value = (one.detach().to(wide) for one in (attention.query[:, :, rows], attention.key, attention.value))
+    query = attention.query.detach() if whole else attention.query.detach()[:, :, rows]
+    bias = edges.bias if edges.bias is None or whole or edges.bias.shape[2] == 1 else edges.bias[:, :, rows]
+    allowed = _cells(attention, edges.allowed, rows)
     empty = ~allowed.any(-1, keepdim=True)
-    if math.isfinite(hidden) and bool(empty.any()):
+    if math.isfinite(edges.hidden) and bool(empty.any()):
         allowed = allowed | empty
-        shift = empty.to(wide) * hidden
+        shift = empty.to(wide) * edges.hidden
         bias = shift if bias is None else bias.to(wide) + shift
     sinks = None if attention.sinks is None else attention.sinks.detach().to(wide)
-    found = reference(
-        *(query, key, value, allowed),
-        scale=attention.scale,
-        bias=bias,
-        soft_cap=attention.soft_cap,
-        sinks=sinks,
-    )
-    got = out.detach().to(wide)
-    lost = empty.expand(*got.shape[:-1], 1) & got.isnan().all(-1, keepdim=True)
-    if bool(lost.any()):
-        # A softmax over nothing is NaN where nobody guards it.
-        hidden, got = math.nan, got.masked_fill(lost, 0)
-    difference = (got - found.out).abs().amax(-1)
-    logits = found.masked.masked_fill(~found.allowed, 0).abs().amax(-1)
-    bar = _bar(attention, out, logits)
-    excess = (difference / bar).amax((0, 1)) if difference.numel() else difference.new_zeros(1)
-    row = int(excess.nan_to_num(torch.inf).argmax())
-    return float(difference.amax()) if difference.numel() else 0.0, hidden, float(excess[row]), row
+    arguments = {
+        "query": query.to(wide),
+        "key": attention.key.detach().to(wide),
+        "value": attention.value.detach().to(wide),
+        "graph": allowed,
+        "scale": attention.scale,
+        "bias": bias,
+        "soft_cap": attention.soft_cap,
+        "sinks": sinks,
+    }
+    return _Part(arguments, empty)
 
 
-def _bar(attention: Attention, out: Tensor, logits: Tensor) -> Tensor:
+def _bar(attention: Attention, out: Tensor, logits: Tensor, size: float) -> Tensor:
     """How far rounding may carry each row, from the size of its scores and of what it reads."""
-    unit = max(_unit(out.dtype), _unit(attention.query.dtype))
-    if torch.is_autocast_enabled(out.device.type):
-        unit = max(unit, _unit(torch.get_autocast_dtype(out.device.type)))
-    size = attention.query.shape[-1]
-    largest = attention.value.detach().abs().amax().clamp_min(torch.finfo(attention.value.dtype).tiny).to(logits.dtype)
-    off = (logits.clamp_max(1e4) + math.sqrt(size)) * unit * ROUNDINGS
-    return largest * (torch.expm1(off.clamp_max(10)) + ROUNDINGS * unit)
+    unit = _unit(attention, out)
+    off = (logits + math.sqrt(attention.query.shape[-1])) * (unit * ROUNDINGS)
+    return size * (torch.expm1(off.clamp_max(10)) + ROUNDINGS * unit)
 
 
-def _unit(dtype: torch.dtype) -> float:
-    return torch.finfo(dtype).eps
+def _unit(attention: Attention, out: Tensor) -> float:
+    """The relative rounding of the coarsest dtype that was used."""
+    return max(torch.finfo(dtype).eps for dtype in (out.dtype, attention.query.dtype))
 
 
 def _cells(attention: Attention, allowed: Graph | Tensor, rows: Tensor) -> Tensor:
@@ -123,10 +174,6 @@ def _cells(attention: Attention, allowed: Graph | Tensor, rows: Tensor) -> Tenso
     batch = None if allowed.batch is None else np.arange(allowed.batch)[:, None, None]
     found = np.broadcast_to(allowed.allows(at, np.arange(key)[None], batch), (allowed.batch or 1, rows.numel(), key))
     return torch.from_numpy(np.array(found))[:, None].to(rows.device)
-
-
-def _part(bias: Tensor | None, rows: Tensor) -> Tensor | None:
-    return bias if bias is None or bias.shape[2] == 1 else bias[:, :, rows]
 
 
 def _told(attention: Attention, residual: float, row: int) -> str:

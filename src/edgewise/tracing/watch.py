@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -15,7 +16,7 @@ from edgewise.tracing.call import Attention, Listener
 from edgewise.tracing.masks import Memory
 from edgewise.tracing.sites import Names, Place, names_of, running
 
-__all__ = ["Shared", "Watch", "claim", "listening", "watchers"]
+__all__ = ["Shared", "Watch", "claim", "listening", "offer", "watchers"]
 
 _active: list["Watch"] = []
 _lock = threading.RLock()
@@ -54,18 +55,19 @@ def listening(watch: Watch) -> Generator[None]:
             _active.remove(watch)
 
 
-def watchers(query: int, key: int, module: nn.Module | None = None) -> list[tuple[Watch, Place]]:
+def watchers(query: int, key: int, module: nn.Module | None = None, *, inside: str = "") -> list[tuple[Watch, Place]]:
     """The watches to which a call belongs: none inside a call that has been claimed already.
 
     Args:
         query: number of queries.
         key: number of keys.
         module: the module that calls, where the route knows it.
+        inside: the child of the module that would be running, had the call not been fused with what is around it.
     """
     if getattr(_thread, "claimed", False):
         return []
     found = ((watch, watch.place(query, key, module)) for watch in tuple(_active))
-    return [(watch, place) for watch, place in found if place is not None]
+    return [(watch, place.child(inside) if inside else place) for watch, place in found if place is not None]
 
 
 def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Callable[[], Tensor]) -> Tensor:
@@ -77,6 +79,33 @@ def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Call
         return original()
     finally:
         _thread.claimed = False
+
+
+def offer(
+    found: list[tuple[Watch, Place]],
+    attention: Attention,
+    run: Callable[[], Any],
+    out_of: Callable[[Any], Tensor],
+    back: Callable[[Tensor], Any],
+) -> Any:
+    """What the caller of a function of attention gets: its own result, unless a listener gave another output.
+
+    Args:
+        found: who listens.
+        attention: the call.
+        run: calls the function as it was called.
+        out_of: the output (batch, heads, query, width) in the function's result.
+        back: a result made of such an output.
+    """
+    answer: list[Any] = []
+
+    def original() -> Tensor:
+        result = run()
+        answer[:] = result, out_of(result)
+        return answer[1]
+
+    out = claim(found, attention, original)
+    return answer[0] if answer and out is answer[1] else back(out)
 
 
 def _bound(watch: Watch, attention: Attention, original: Callable[[], Tensor]) -> Callable[[], Tensor]:

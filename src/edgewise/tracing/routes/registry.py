@@ -12,11 +12,13 @@ from functools import wraps
 from typing import Any
 
 from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask
 
 from edgewise.tracing.call import Attention
 from edgewise.tracing.masks import Mask, aligned_at_the_start
+from edgewise.tracing.routes.flex_attention import edges_of_blocks
 from edgewise.tracing.routes.replacing import replaced
-from edgewise.tracing.watch import Shared, claim, watchers
+from edgewise.tracing.watch import Shared, offer, watchers
 
 __all__ = ["watching"]
 
@@ -49,17 +51,13 @@ def _watched(real: Function, backend: str) -> Function:
         found = watchers(query.shape[2], key.shape[2], module)
         if not found:
             return real(module, query, key, value, attention_mask, *args, **kwargs)
-        answer: list[Any] = []
-
-        def original() -> Tensor:
-            answer[:] = real(module, query, key, value, attention_mask, *args, **kwargs)
-            answer.append(answer[0].transpose(1, 2))
-            return answer[-1]
-
-        out = claim(found, _described(backend, real, module, query, key, value, attention_mask, args, kwargs), original)
-        if answer and out is answer[-1]:
-            return answer[0], answer[1]
-        return out.transpose(1, 2).contiguous(), None
+        return offer(
+            found,
+            _described(backend, real, module, query, key, value, attention_mask, args, kwargs),
+            lambda: real(module, query, key, value, attention_mask, *args, **kwargs),
+            lambda answer: answer[0].transpose(1, 2),
+            lambda out: (out.transpose(1, 2).contiguous(), None),
+        )
 
     return attention
 
@@ -95,6 +93,8 @@ def _masks(backend: str, module: Any, query: Tensor, key: Tensor, mask: Any, giv
     found: list[Mask] = []
     if isinstance(mask, Tensor):
         found.append(mask[..., :columns])
+    elif isinstance(mask, BlockMask):
+        found.append(edges_of_blocks(mask, rows, columns))
     bias = given.get("position_bias")
     if isinstance(bias, Tensor):
         found.append(bias[..., :columns])
