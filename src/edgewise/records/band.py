@@ -17,7 +17,7 @@ from edgewise.records.head import Head
 if TYPE_CHECKING:
     from edgewise.records.grid import Grid
 
-__all__ = ["Band"]
+__all__ = ["Band", "halved"]
 
 KEYS = 1024  # of a tile; with 256 rows a megabyte of float32. A pixel with more makes them more.
 
@@ -46,6 +46,7 @@ class Band:
         self._edges = np.zeros(shape, np.int32)
         # What each tile's exponentials are relative to, and their sums; and to which columns they have gone.
         self._parts: list[tuple[slice, Numbers, Numbers]] = []
+        self._seen = range(0)  # columns from the first to the last with an edge
         self._masks = _Masks(head, rows)
         self._room = np.empty(max(KEYS, found.step[1]) * len(rows), np.float32)
 
@@ -59,13 +60,20 @@ class Band:
                 for tile in _cut(rest, KEYS):
                     self._add(tile, 0)
             self._settle()
+        if not self._seen:
+            return
+        columns = slice(self._seen.start, self._seen.stop)
+        largest = self._largest[columns]
         if self._weights:
-            self._largest -= self._sums
-            np.exp(self._largest, out=self._largest)
+            largest -= self._sums
+            np.exp(largest, out=largest)
         lines = slice(self._own.start // down, -(-self._own.stop // down))
-        self._found.largest[:, lines] = _lines(self._largest, down, -np.inf).max(2)
-        self._found.total[:, lines] = _lines(self._total, down, 0).sum(2)
-        self._found.edges[:, lines] = _lines(self._edges, down, 0).sum(2)
+        for cells, name, fill, add in (
+            (self._largest, "largest", -np.inf, np.maximum),
+            (self._total, "total", 0, np.add),
+            (self._edges, "edges", 0, np.add),
+        ):
+            getattr(self._found, name)[columns, lines] = halved(filled(cells[columns], down, fill), down, add)
 
     @property
     def _sums(self) -> Float32[np.ndarray, " rows"]:
@@ -93,6 +101,7 @@ class Band:
         if across:
             first = (keys.start - self._found.keys.start) // across
             columns = slice(first, first + len(total))
+            self._seen = range(self._seen.start if self._seen else first, columns.stop)
             self._largest[columns], self._total[columns] = largest, total
             counted = np.ones((len(keys), 1), bool) if mask is True else mask
             self._edges[columns] = _split(counted, step, False).sum(1, dtype=np.int32)
@@ -150,17 +159,26 @@ def _cut(keys: range, size: int) -> Iterator[range]:
         yield range(first, min(first + size, keys.stop))
 
 
+def filled(cells: NDArray[Any], step: int, fill: float) -> NDArray[Any]:
+    """Return (columns, rows) with rows added until they are whole steps."""
+    missing = -cells.shape[1] % step
+    return np.pad(cells, ((0, 0), (0, missing)), constant_values=fill) if missing else cells
+
+
+def halved(cells: NDArray[Any], step: int, add: np.ufunc) -> NDArray[Any]:
+    """Return (columns, rows / step), with every `step` rows, a power of 2, made one.
+
+    Ten times as fast as a reduction along so short an axis.
+    """
+    while step > 1:
+        cells = add(cells[:, ::2], cells[:, 1::2])
+        step //= 2
+    return cells
+
+
 def _split(cells: NDArray[Any], step: int, fill: float) -> NDArray[Any]:
     """Return (columns, step, rows) from (keys, rows), the last column filled up."""
     missing = -len(cells) % step
     if missing:
         cells = np.concatenate([cells, np.full((missing, cells.shape[1]), fill, cells.dtype)])
     return cells.reshape(-1, step, cells.shape[1])
-
-
-def _lines(cells: NDArray[Any], step: int, fill: float) -> NDArray[Any]:
-    """Return (columns, lines, step) from (columns, rows), the last line filled up."""
-    missing = -cells.shape[1] % step
-    if missing:
-        cells = np.concatenate([cells, np.full((len(cells), missing), fill, cells.dtype)], axis=1)
-    return cells.reshape(len(cells), -1, step)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Float64, Int32
 
-from edgewise.records.band import Band
+from edgewise.records.band import Band, halved
 from edgewise.records.head import Head
 
 __all__ = ["Grid", "grid"]
@@ -55,8 +55,10 @@ class Grid:
             for one, own, size in zip((rows, keys), (self.rows, self.keys), self.step, strict=True)
         )
         cut = [one[columns, lines] for one in (self.largest, self.total, self.edges)]
-        split = [one.reshape(one.shape[0] // times[1], times[1], one.shape[1] // times[0], times[0]) for one in cut]
-        largest, (total, edges) = split[0].max((1, 3)), (one.sum((1, 3), dtype=one.dtype) for one in split[1:])
+        largest, total, edges = (
+            halved(halved(one, times[0], add).T, times[1], add).T
+            for one, add in zip(cut, (np.maximum, np.add, np.add), strict=True)
+        )
         return Grid(rows, keys, step, largest, total, edges, self.sums)
 
     def bounds(self, rows: int, keys: int) -> tuple[slice, slice]:

@@ -17,6 +17,8 @@ __all__ = ["Head", "head_of"]
 
 Numbers = NDArray[np.floating[Any]]
 
+SMALL = 1 << 18  # multiplications that OpenBLAS does on one thread
+
 
 @dataclass(frozen=True, eq=False)
 class Head:
@@ -48,8 +50,15 @@ class Head:
         return widened(self.queries[self.lines(rows)], self.call.query.dtype, self.wide)
 
     def raw(self, rows: range, keys: slice, room: Numbers | None = None) -> Float[np.ndarray, "rows keys"]:
-        """Return query · key for every pair, the future included; its memory, `room` if given, is key by row."""
-        return np.matmul(self.key[keys], self.query(rows).T, out=room).T
+        """Return query · key for every pair, the future included.
+
+        Args:
+            rows: the rows.
+            keys: the keys.
+            room: memory for it, (keys, rows), given by one of several threads; None to find some.
+        """
+        key, query = self.key[keys], self.query(rows)
+        return query @ key.T if room is None else _stacked(key, np.ascontiguousarray(query.T), room).T
 
     def scaled(self, rows: range, keys: slice, room: Numbers | None = None) -> Float[np.ndarray, "rows keys"]:
         """Return raw × scale, then the soft cap, then the bias."""
@@ -108,6 +117,22 @@ class Head:
         """Return what is taken from a row's scores so that exp cannot overflow; 0 for a row that sees nothing."""
         largest = np.where(nobody(masked), self.wide.type(0), masked.max(-1, keepdims=True, initial=-np.inf))
         return largest if self.sink is None else np.maximum(largest, self.sink)
+
+
+def _stacked(
+    key: Float[np.ndarray, "keys width"], turned: Float[np.ndarray, "width rows"], room: Numbers
+) -> Float[np.ndarray, "keys rows"]:
+    """Return key · query in products so small that the library for them starts no threads.
+
+    Its threads and ours would wait for each other, at several times the cost, on a machine that is busy with other
+    work at ten times.
+    """
+    size = max(8, SMALL // max(1, turned.size))
+    whole = len(key) // size * size
+    stack = (whole // size, size)
+    np.matmul(key[:whole].reshape(*stack, key.shape[1]), turned, out=room[:whole].reshape(*stack, turned.shape[1]))
+    np.matmul(key[whole:], turned, out=room[whole:])
+    return room
 
 
 def nobody(masked: Float[np.ndarray, "rows key"]) -> Bool[np.ndarray, "rows 1"]:
