@@ -1,71 +1,22 @@
 """Capturing: every call of attention that a model makes while it is watched."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
 import torch
-from torch import Tensor
 
-from edgewise.errors import TraceError
-from edgewise.records import Proof, Record
-from edgewise.tracing.call import Attention
-from edgewise.tracing.captured import Captured, captured, copied
+from edgewise.records import Record
 from edgewise.tracing.choice import Choice, Numbers, Sites
-from edgewise.tracing.growing import Growing
-from edgewise.tracing.made import made
+from edgewise.tracing.compiled import uncompiled
+from edgewise.tracing.proof import numbers_of, proven, repeatable
 from edgewise.tracing.routes import ROUTES
-from edgewise.tracing.verify import Check, compared
+from edgewise.tracing.run import Run
+from edgewise.tracing.verify import Check
 from edgewise.tracing.watch import Watch, listening
 
-__all__ = ["Run", "trace", "watched"]
-
-
-class Run:
-    """What has been captured so far; it is filled while the model runs.
-
-    Args:
-        choice: what to keep.
-        check: how many rows to compute again: "some", "all" or "none".
-        copy: whether to hold copies rather than the model's own tensors.
-    """
-
-    def __init__(self, choice: Choice, check: Check, copy: bool) -> None:
-        self.calls: list[Captured] = []
-        self.proof = Proof()
-        self._choice, self._copy = choice, copy
-        self._check: Check = check
-        self._counts: dict[str, int] = {}
-        self._growing = Growing()
-
-    def listen(self, attention: Attention, original: Callable[[], Tensor]) -> Tensor:
-        """Let the call happen and keep what is wanted of it."""
-        out = original()
-        site = attention.site
-        kept = self._choice.kept(site, attention.query.shape[2]) if self._choice.wants(site) else None
-        if kept is None:
-            return out
-        seen = attention.trimmed()
-        checked = compared(seen, out, self._check)
-        index = self._counts.get(site.name, 0)
-        self._counts[site.name] = index + 1
-        found = captured(seen, out, index, kept, self._choice, checked)
-        found = copied(found) if self._copy else found
-        self.calls.append(self._growing.held(found, reused=seen is not attention))
-        return out
-
-    def record(self, *, target: str = "") -> Record:
-        """The run as a value.
-
-        Raises:
-            TraceError: no call was seen, or the model has written into a captured tensor since.
-        """
-        if not self.calls:
-            raise TraceError(
-                "no attention was seen: wanted calls of transformers' attention functions, of torch's "
-                "scaled_dot_product_attention, MultiheadAttention or flex_attention; run the model inside `with trace`"
-                + ("" if self._choice.sites is None else f", and see whether sites={self._choice.sites!r} names any")
-            )
-        return Record(tuple(one.call() for one in self.calls), target=target, proof=self.proof, made=made())
+__all__ = ["record", "trace", "watched"]
 
 
 @contextmanager
@@ -78,6 +29,7 @@ def trace(
     dtype: torch.dtype | None = None,
     check: Check = "some",
     copy: bool = False,
+    out: str | Path | None = None,
 ) -> Generator[Run]:
     """While this lasts, every call of attention of `model` is captured; the model computes what it always does.
 
@@ -87,11 +39,13 @@ def trace(
         heads: which query heads to keep.
         rows: which queries of each call to keep.
         dtype: what to keep numbers in; None for the model's own.
-        check: how many rows of each output to compute again and compare.
+        check: how many rows of each output to compute again and compare: "some", "all" or "none".
         copy: whether to hold copies, for a model that writes into tensors which attention has used.
+        out: a file to write calls to as they happen, so that a trace may be larger than the memory.
 
     Raises:
         ArgumentError: a site, a head or a dtype is not one that can be kept.
+        RunError: the file cannot be written.
         TraceError: a call's query, key, value and mask do not explain its output.
 
     Example:
@@ -102,16 +56,71 @@ def trace(
         >>> run.calls[0].graph
         full()
     """
-    run = Run(Choice(sites, heads, rows, dtype), check, copy)
-    with watched(Watch(model, run.listen)):
-        yield run
+    run = Run(Choice(sites, heads, rows, dtype), check, copy, out)
+    whole = False
+    try:
+        with watched(Watch(model, run.listen)):
+            yield run
+        whole = True
+    finally:
+        run.close(whole=whole)
+
+
+def record(
+    model: object,
+    inputs: Any,
+    *,
+    forward: Callable[[Any, Any], Any] | None = None,
+    gradients: bool = False,
+    tokens: tuple[tuple[str, ...], ...] | None = None,
+    target: str = "",
+    **options: Any,
+) -> Record:
+    """The record of one run, and the proof that looking changed nothing: the model runs untouched as well.
+
+    Args:
+        model: a module or a function.
+        inputs: named arguments as a mapping, several as a tuple, or one.
+        forward: how to run it, given model and inputs, such as a call of generate; by default it is called.
+        gradients: whether to compare the gradients of all parameters as well; without, no graph is built.
+        tokens: what the model reads, a tuple of texts for each sequence.
+        target: which model, in words.
+        **options: what to keep and how to check, as in `trace`.
+
+    Raises:
+        TraceError: no attention was seen, or what was seen does not explain what the model computed.
+
+    Example:
+        >>> layer = torch.nn.MultiheadAttention(8, 2).eval()
+        >>> record(layer, (torch.ones(5, 1, 8),) * 3).proof.exact
+        True
+    """
+    run_it = _called if forward is None else forward
+
+    def plain() -> Any:
+        with repeatable(model):
+            return numbers_of(model, run_it, inputs, gradients=gradients)
+
+    untouched = plain()
+    with trace(model, **options) as run:
+        seen = numbers_of(model, run_it, inputs, gradients=gradients)
+        run.proof = proven(untouched, seen, plain)
+        run.describe(tokens=tokens, target=target)
+    return run.record()
 
 
 @contextmanager
 def watched(watch: Watch) -> Generator[None]:
     """While this lasts, the watch is told of its model's calls, whichever way they are made."""
     with ExitStack() as routes:
+        routes.enter_context(uncompiled(watch.model))
         routes.enter_context(listening(watch))
         for route in ROUTES:
             routes.enter_context(route(watch))
         yield
+
+
+def _called(model: Any, inputs: Any) -> Any:
+    if isinstance(inputs, Mapping):
+        return model(**inputs)
+    return model(*inputs) if isinstance(inputs, tuple) else model(inputs)

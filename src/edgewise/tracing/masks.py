@@ -135,7 +135,8 @@ def _joined(found: list[Edges], query: int, key: int) -> Edges:
     bias, hidden = None, -torch.inf
     for one in found:
         allowed = _both(allowed, one.allowed, query, key)
-        bias = one.bias if bias is None or one.bias is None else bias + one.bias
+        if one.bias is not None:
+            bias = one.bias if bias is None else bias + one.bias
         hidden = max(hidden, one.hidden)
     return Edges(allowed, bias, hidden)
 

@@ -34,8 +34,8 @@ def watched(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
         mask: Tensor | None = None,
         mask_type: int | None = None,
     ) -> Tensor:
-        layer, ends = rest[:8], rest[8:]
-        hidden, kind = (*ends, mask, mask_type)[:2] if ends else (mask, mask_type)
+        ends: list[Any] = [*rest[8:], *(mask, mask_type)[len(rest) - 8 :]]
+        layer, (hidden, kind) = rest[:8], ends
         sizes = (embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps)
 
         def run() -> Tensor:

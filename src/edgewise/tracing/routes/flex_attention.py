@@ -1,5 +1,6 @@
 """`flex_attention`: its block mask as edges, its score function as a soft cap and a bias where it is one."""
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -80,16 +81,16 @@ def _score(change: Score | None, query: Tensor, key: Tensor) -> tuple[float | No
             found = torch.vmap(found, in_dims=tuple(own), out_dims=0)
         return found(torch.tensor(score, device=query.device, dtype=torch.float64), *places)
 
-    nothing, one, much = at(0.0), at(1.0), at(1e30)
+    nothing, some, much = at(0.0), at(1.5), at(1e30)
     edges = nothing > -torch.inf
     bias = nothing.float() if bool(nothing.any()) else None
-    if torch.allclose((one - nothing)[edges], one.new_ones(()), atol=1e-5):
+    if torch.allclose((some - nothing)[edges], some.new_full((), 1.5), atol=1e-5):
         return None, bias
     cap = (much - nothing)[edges]
     largest = float(cap.max()) if cap.numel() else 0.0
     if 0 < largest < 1e20 and torch.allclose(cap, cap.new_full((), largest), rtol=1e-4):
-        squeezed = largest * torch.tanh(torch.tensor(1.0 / largest, dtype=torch.float64))
-        if torch.allclose((one - nothing)[edges], squeezed.to(one), atol=1e-5):
+        squeezed = largest * math.tanh(1.5 / largest)
+        if torch.allclose((some - nothing)[edges], some.new_full((), squeezed), atol=1e-5):
             return largest, bias
     raise TraceError(
         "flex_attention's score_mod must add to the score, or cap it by c · tanh(score / c) and then add, to be "

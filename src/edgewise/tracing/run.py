@@ -1,0 +1,102 @@
+"""What has been captured of a run so far, and the record that is made of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from edgewise.errors import TraceError
+from edgewise.records import Proof, Record, Tokens, Writer, open_record
+from edgewise.tracing.call import Attention
+from edgewise.tracing.captured import Captured, captured, copied
+from edgewise.tracing.choice import Choice
+from edgewise.tracing.growing import Growing
+from edgewise.tracing.made import made
+from edgewise.tracing.verify import Check, compared
+
+__all__ = ["Run"]
+
+
+class Run:
+    """The calls that have been captured so far; it is filled while the model runs.
+
+    Args:
+        choice: what to keep.
+        check: how many rows to compute again: "some", "all" or "none".
+        copy: whether to hold copies rather than the model's own tensors.
+        out: the file that calls are written to as they happen, and then not held.
+    """
+
+    def __init__(self, choice: Choice, check: Check, copy: bool, out: str | Path | None) -> None:
+        self.calls: list[Captured] = []
+        """The calls, in the order in which they happened; empty where they go to a file."""
+        self.proof = Proof()
+        """Whether looking changed anything: known where the model was run untouched as well."""
+        self._choice, self._copy, self._path = choice, copy, out
+        self._check: Check = check
+        self._writer = None if out is None else Writer(out)
+        self._counts: dict[str, int] = {}
+        self._growing = Growing()
+        self._about: dict[str, Any] = {}
+
+    def listen(self, attention: Attention, original: Callable[[], Tensor]) -> Tensor:
+        """Let the call happen and keep what is wanted of it.
+
+        Raises:
+            TraceError: what was seen does not explain the output.
+        """
+        out = original()
+        site = attention.site
+        kept = self._choice.kept(site, attention.query.shape[2]) if self._choice.wants(site) else None
+        if kept is None:
+            return out
+        seen = attention.trimmed()
+        checked = compared(seen, out, self._check)
+        index = self._counts.get(site.name, 0)
+        self._counts[site.name] = index + 1
+        found = captured(seen, out, index, kept, self._choice, checked)
+        if self._writer is not None:
+            self._writer.add(found.call())
+        elif self._copy:
+            self.calls.append(self._growing.held(copied(found), reused=False))
+        else:
+            self.calls.append(self._growing.held(found, reused=seen is not attention))
+        return out
+
+    def describe(
+        self,
+        *,
+        tokens: Tokens | None = None,
+        source: Tokens | None = None,
+        target: str = "",
+        inputs: dict[str, Any] | None = None,
+    ) -> None:
+        """Say what the run was; see `Record`."""
+        self._about |= {"tokens": tokens, "source": source, "target": target, "inputs": inputs or {}}
+
+    def record(self) -> Record:
+        """The run as a value; of a run that went to a file, the file opened, once tracing has ended.
+
+        Raises:
+            TraceError: no call was seen, or the model has written into a captured tensor since.
+        """
+        if not self._counts:
+            raise TraceError(
+                "no attention was seen: wanted calls of transformers' attention functions or of torch's "
+                "scaled_dot_product_attention, MultiheadAttention or flex_attention; run the model inside `with trace`"
+                + ("" if self._choice.sites is None else f", and see whether sites={self._choice.sites!r} names any")
+            )
+        if self._path is not None:
+            return open_record(self._path)
+        calls = tuple(one.call() for one in self.calls)
+        return Record(calls, **self._about, proof=self.proof, made=made())
+
+    def close(self, *, whole: bool) -> None:
+        """End the file, if there is one: put it in its place, or discard it where the run has failed."""
+        if self._writer is None:
+            return
+        if whole:
+            self._writer.describe(**self._about, proof=self.proof, made=made())
+            self._writer.close()
+        self._writer.discard()
