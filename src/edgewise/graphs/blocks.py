@@ -56,10 +56,10 @@ class Block:
 def blocks(graph: Graph, query: int, key: int, rows: int = 128) -> tuple[Block, ...]:
     """Return blocks that hold every edge, by sequence, then row, then key.
 
-    Blocks share rows only if those rows read spans at least `rows` keys apart (a sink and a window): then they follow
-    each other, have the same rows, and one softmax runs over them all. Rows that read nothing are in no block, or at a
-    place inside one where cutting would leave fewer than rows // 4 rows. `Graph.cells(block.rows, block.keys, …)`
-    is the mask of a block that is not full.
+    Blocks share rows only where those rows read spans at least `rows` keys apart (the first keys and a window): they
+    follow each other, and one softmax runs over them all. Rows that read nothing are in no block, unless cutting them
+    out would leave pieces of fewer than rows // 4 rows. `Graph.cells(block.rows, block.keys, query, key)` is the mask of
+    a block that is not full.
 
     For a graph that differs by sequence, the blocks are for all sequences together (`batch` None) as long as that costs
     at most a quarter more cells than blocks of their own: ragged padding is, packed documents are not.
