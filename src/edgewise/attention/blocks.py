@@ -50,7 +50,7 @@ def run(call: Call) -> Tensor:
         tiles=tiles(call.graph or full(), rows, columns, height),
         each=each,
         groups=groups,
-        sequences=call.query.shape[0] if isinstance(call.graph, Graph) and call.graph.batch is not None else 1,
+        sequences=(call.graph.batch or 1) if isinstance(call.graph, Graph) else 1,
         scale=call.scale,
         soft_cap=call.soft_cap,
     )

@@ -47,12 +47,10 @@ class Inputs(NamedTuple):
 def forward(problem: Problem, given: Inputs) -> Tensor:
     """The output, (n, rows · each, channels)."""
     work = _Work(problem, given)
-    out = given.query.new_zeros(*given.query.shape[:-1], given.value.shape[-1])
+    out = _rows(problem, given.query, given.value.shape[-1])
     for strip in work.strips():
-        target = out[strip.heads, strip.rows]
-        values = work.part("value", given.value, strip)
-        # A product that writes into rows of a larger tensor takes a slow path, so it writes beside and is copied.
-        target.copy_(torch.bmm(work.weights(strip), values, out=work.room("out", target.shape)))
+        weights = work.weights(strip)
+        work.product(out[strip.heads, strip.rows], weights, work.part("value", given.value, strip))
     return out
 
 
@@ -60,7 +58,7 @@ def backward(problem: Problem, given: Inputs, grad: Tensor, *, wants_bias: bool)
     """The gradients of the inputs, from that of the output."""
     work = _Work(problem, given)
     wide = torch.promote_types(given.query.dtype, torch.float32)
-    query = torch.zeros_like(given.query)
+    query = _rows(problem, given.query, given.query.shape[-1])
     key, value = torch.zeros_like(given.key, dtype=wide), torch.zeros_like(given.value, dtype=wide)
     bias = torch.zeros_like(given.bias) if given.bias is not None and wants_bias else None
     sinks = None if work.sinks is None else torch.zeros_like(work.sinks)
@@ -81,13 +79,23 @@ def backward(problem: Problem, given: Inputs, grad: Tensor, *, wants_bias: bool)
             scores.mul_(1 - work.room("bent", scores.shape).square_())
         keys = work.part("key", given.key, strip)
         rows = query[strip.heads, strip.rows]
-        rows.copy_(torch.bmm(scores, keys, out=work.room("out", rows.shape)))
-        asked = work.compact("asked", work.query[strip.heads, strip.rows])
+        work.product(rows, scores, keys)
+        rows.mul_(problem.scale)
+        asked = work.room("query", rows.shape)
         work.spread(key, strip, torch.bmm(scores.mT, asked, out=work.room("spread", keys.shape)))
     if sinks is not None and given.sinks is not None:
         sinks = sinks.unflatten(0, (-1, problem.groups)).sum(0)
     dtype = given.query.dtype
-    return Inputs(query.mul_(problem.scale), key.to(dtype), value.to(dtype), bias, sinks)
+    return Inputs(query, key.to(dtype), value.to(dtype), bias, sinks)
+
+
+def _rows(problem: Problem, query: Tensor, width: int) -> Tensor:
+    """Room for `width` numbers for each row of the query; zeros, unless the tiles will write every row."""
+    shape = (*query.shape[:-1], width)
+    serves = {None: problem.sequences}
+    written = sum((tile.rows.stop - tile.rows.start) * serves.get(tile.batch, 1) for tile in problem.tiles)
+    everything = query.shape[1] // problem.each * problem.sequences
+    return query.new_empty(shape) if written == everything else query.new_zeros(shape)
 
 
 def _through_softmax(towards: Tensor, weights: Tensor) -> Tensor:
@@ -113,8 +121,7 @@ class _Work:
 
     def __init__(self, problem: Problem, given: Inputs) -> None:
         self.problem = problem
-        self.query = given.query * problem.scale
-        self.key, self.bias = given.key, given.bias
+        self.query, self.key, self.bias = given.query, given.key, given.bias
         self.heads = given.key.shape[0]
         # One sink for each flattened head.
         self.sinks = None if given.sinks is None else given.sinks.repeat(self.heads // problem.groups, 1, 1)
@@ -138,6 +145,7 @@ class _Work:
     def weights(self, strip: _Strip) -> Tensor:
         """The weights of a tile, in a buffer that the next tile overwrites."""
         tile, query = strip.tile, self.query[strip.heads, strip.rows]
+        query = torch.mul(query, self.problem.scale, out=self.room("query", query.shape))
         keys = self.part("key", self.key, strip)
         scores = self.room("scores", (*query.shape[:-1], tile.columns))
         torch.bmm(query, keys.mT, out=scores)
@@ -184,6 +192,14 @@ class _Work:
         """The keys or values that a tile reads."""
         parts = [tensor[strip.heads, keys] for keys in strip.tile.keys]
         return self.compact(name, parts[0]) if len(parts) == 1 else torch.cat(parts, 1)
+
+    def product(self, target: Tensor, left: Tensor, right: Tensor) -> None:
+        """Write left · right into some rows of a larger tensor."""
+        if target.element_size() <= 2:
+            torch.bmm(left, right, out=target)
+        else:
+            # In float32 a product that writes there takes a slow path: it writes beside, and is copied.
+            target.copy_(torch.bmm(left, right, out=self.room("product", target.shape)))
 
     def compact(self, name: str, part: Tensor) -> Tensor:
         """The same numbers, side by side where products in half precision would otherwise be slow."""
