@@ -28,7 +28,7 @@ def test_its_losses_and_its_size_are_those_of_its_checkpoint():
     assert PROVENANCE["losses"]["validation"] == pytest.approx(run.validation_loss)
     assert PROVENANCE["losses"]["step"] == run.step
     assert sum(parameter.numel() for parameter in run.model.parameters()) == PROVENANCE["parameters"]
-    assert PROVENANCE["losses"]["validation"] < 1.6 < PROVENANCE["losses"]["validation_at_start"]
+    assert PROVENANCE["losses"]["validation"] < 1.3 < PROVENANCE["losses"]["validation_at_start"]
 
 
 def test_nothing_in_it_names_a_place_on_a_machine():
@@ -59,7 +59,7 @@ def test_it_writes_words():
         "this",
         "it",
     }
-    assert sum(word in common for word in words) / len(words) > 0.15
+    assert sum(word in common for word in words) / len(words) > 0.3
 
 
 def test_it_writes_the_same_with_and_without_a_cache():
