@@ -58,8 +58,8 @@ def blocks(graph: Graph, query: int, key: int, rows: int = 128) -> tuple[Block, 
 
     Blocks share rows only where those rows read spans at least `rows` keys apart (the first keys and a window): they
     follow each other, and one softmax runs over them all. Rows that read nothing are in no block, unless cutting them
-    out would leave pieces of fewer than rows // 4 rows. `Graph.cells(block.rows, block.keys, query, key)` is the mask of
-    a block that is not full.
+    out would leave pieces of fewer than rows // 4 rows. `Graph.cells(block.rows, block.keys, query, key)` is the mask
+    of a block that is not full.
 
     For a graph that differs by sequence, the blocks are for all sequences together (`batch` None) as long as that costs
     at most a quarter more cells than blocks of their own: ragged padding is, packed documents are not.
