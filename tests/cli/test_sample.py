@@ -156,3 +156,11 @@ def test_ctrl_c_leaves_the_terminal_at_the_beginning_of_a_line(capsys, monkeypat
     out, err = said(capsys, "--prompt", "A ", status=130)
     assert out == "A word\n"
     assert err == CARRIED + "edgewise: stopped\n"
+
+
+def test_a_terminal_that_cannot_show_a_character_shows_a_question_mark():
+    command = [sys.executable, "-m", "edgewise", "sample", "--prompt", "“A”", "--tokens", "1"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"?A?")

@@ -1,6 +1,7 @@
 """The parser that joins the commands, and the one place where an error becomes a sentence and an exit status."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status: 0 done, 1 a check failed, 2 the user's mistake, 130 Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # where √ cannot be shown, ? is, and the command goes on
     chosen = parser().parse_args(arguments)
     try:
         return chosen.run(chosen)
