@@ -55,7 +55,8 @@ class Maker:
         k, v = (torch.randn(batch, groups, key, size).to(dtype) for size in (width, channels))
         s = torch.randn(heads).to(dtype) if sinks else None
         scale = more.pop("scale", width**-0.5)
-        stages = reference(q, k, v, graph, scale=scale, bias=bias, sinks=s, soft_cap=more.get("soft_cap"))
+        edges = graph.expand(batch, heads, query, key) if isinstance(graph, Tensor) else graph
+        stages = reference(q, k, v, edges, scale=scale, bias=bias, sinks=s, soft_cap=more.get("soft_cap"))
         if isinstance(graph, Tensor):
             more["allowed"] = Array.of(np.ascontiguousarray(graph.numpy()))
         elif graph is not None:

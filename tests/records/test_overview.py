@@ -46,7 +46,7 @@ def described(draw: st.DrawFn) -> dict[str, Any]:
     ids = np.random.default_rng(draw(st.integers(0, 9))).integers(0, 2, (2, key))
     graphs = [
         None, causal(), window(3), causal() & keys(ids), documents(ids[0]), causal() & (window(2) | keys(ids[:1])),
-        chunks(5), torch.rand(2, 1, query, key) > 0.5,
+        chunks(5), torch.rand(2, 1, query, key) > 0.5, torch.rand(1, 4, 1, key) > 0.5, torch.rand(2, 1, query, 1) > 0.5,
     ]  # fmt: skip
     return {
         "query": query, "key": key, "graph": draw(st.sampled_from(graphs)),

@@ -1,13 +1,14 @@
 """Records: what was kept of a run of a model, as values that cross rooms. numpy alone, no torch.
 
 A `Record` holds the `Call`s of attention as they happened: queries, keys, values, the graph and what came out, exactly
-in their dtype. Weights are not in it: `row` and `tile` compute any stage of any part again, and
-`overview` a picture of any rectangle. A `Writer` streams a record
+in their dtype. Weights are not in it: `row` and `tile` compute any stage of any part again,
+`cell` tells the arithmetic of one, and `overview` draws any rectangle. A `Writer` streams a record
 into a file, and `open_record` maps it.
 """
 
 from edgewise.records.arrays import Array, bfloat16_bits
 from edgewise.records.call import Call
+from edgewise.records.cell import Cell, cell
 from edgewise.records.kept import Kept
 from edgewise.records.overview import Overview, overview
 from edgewise.records.reader import open_record
@@ -19,6 +20,7 @@ from edgewise.records.writer import Writer, save
 __all__ = [
     "Array",
     "Call",
+    "Cell",
     "Kept",
     "Kind",
     "Overview",
@@ -29,6 +31,7 @@ __all__ = [
     "Tokens",
     "Writer",
     "bfloat16_bits",
+    "cell",
     "open_record",
     "overview",
     "row",

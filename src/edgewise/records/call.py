@@ -115,12 +115,12 @@ class Call:
         """
         return self.kept.place(self.site, head)
 
-    def sequence(self, batch: int) -> int:
-        """Return `batch`, counted from the end where it is negative.
+    def number(self, given: int, size: int, name: str) -> int:
+        """Return a batch, query or key by its number, counted from the end where it is negative.
 
         Raises:
-            ArgumentError: there is no such sequence.
+            ArgumentError: there are not so many.
         """
-        if not -self.batch <= batch < self.batch:
-            raise ArgumentError(f"batch must be from 0 to {self.batch - 1} at {self.site.name}; got {batch}")
-        return batch % self.batch
+        if not -size <= given < size:
+            raise ArgumentError(f"{name} must be from 0 to {size - 1} at {self.site.name}; got {given}")
+        return given % size

@@ -4,7 +4,7 @@ This file says in numpy what `edgewise.attention.reference` says in torch, for a
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,11 +13,26 @@ from numpy.typing import NDArray
 from edgewise.records.arrays import Array, widened
 from edgewise.records.call import Call
 
-__all__ = ["Head", "head_of"]
+__all__ = ["Head", "Softmax", "head_of"]
 
 Numbers = NDArray[np.floating[Any]]
 
 SMALL = 1 << 18  # multiplications that OpenBLAS does on one thread
+
+
+class Softmax(NamedTuple):
+    """A softmax of rows, step by step; all but `grown` and `weights` are columns, a number a row."""
+
+    largest: Numbers
+    """The largest score, the sink's included, which is taken from all so that exp cannot overflow."""
+    grown: Numbers
+    """exp(score − largest)."""
+    sink: Numbers | None
+    """exp(sink − largest); None where there is no sink."""
+    total: Numbers
+    """The sum of `grown`, and the sink's."""
+    weights: Numbers
+    """grown / total; zeros where the row sees nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,44 +79,63 @@ class Head:
         """Return raw × scale, then the soft cap, then the bias."""
         scores = self.raw(rows, keys, room)
         scores *= self.wide.type(self.call.scale)
-        if self.call.soft_cap is not None:
-            scores /= self.call.soft_cap
-            np.tanh(scores, out=scores)
-            scores *= self.call.soft_cap
-        if self.call.bias is not None:
-            scores += widened(self.part(self.call.bias, rows, keys), self.call.bias.dtype, self.wide)
+        self.squeeze(scores)
+        bias = self.bias(rows, keys)
+        if bias is not None:
+            scores += bias
         return scores
+
+    def squeeze(self, scores: Numbers) -> None:
+        """Apply the soft cap, where there is one, in place."""
+        cap = self.call.soft_cap
+        if cap is not None:
+            scores /= cap
+            np.tanh(scores, out=scores)
+            scores *= cap
 
     def masked(self, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
         """Return scaled where there is an edge, −∞ where there is none."""
-        scaled, edges = self.scaled(rows, keys), self.edges(rows, keys)
-        return scaled if edges is None else np.where(edges, scaled, self.wide.type(-np.inf))
+        return self.mask(self.scaled(rows, keys), rows, keys)
+
+    def mask(self, scores: Numbers, rows: range, keys: slice) -> Float[np.ndarray, "rows keys"]:
+        """Return scores where there is an edge, −∞ where there is none."""
+        edges = self.edges(rows, keys)
+        return scores if edges is None else np.where(edges, scores, self.wide.type(-np.inf))
 
     def weights(self, rows: range) -> Float[np.ndarray, "rows key"]:
         """Return the softmax of masked along all keys; zeros for a row that sees nothing."""
-        masked = self.masked(rows, slice(None))
-        largest = self.largest(masked)
+        return self.softmax(self.masked(rows, slice(None))).weights
+
+    def softmax(self, masked: Float[np.ndarray, "rows key"]) -> "Softmax":
+        """Return the softmax of whole rows, step by step."""
+        nobody = (masked == -np.inf).all(-1, keepdims=True)
+        largest = np.where(nobody, self.wide.type(0), masked.max(-1, keepdims=True, initial=-np.inf))
+        largest = largest if self.sink is None else np.maximum(largest, self.sink)
         grown = np.exp(masked - largest)
+        sink = None if self.sink is None else np.exp(self.sink - largest)
         total = grown.sum(-1, keepdims=True)
-        if self.sink is not None:
-            total = total + np.exp(self.sink - largest)
-        return np.where(nobody(masked), self.wide.type(0), grown / total)
+        total = total if sink is None else total + sink
+        return Softmax(largest, grown, sink, total, np.where(nobody, self.wide.type(0), grown / total))
 
     def out(self, rows: range) -> Float[np.ndarray, "rows width"]:
         """Return weights · value."""
         return self.weights(rows) @ self.value
 
+    def bias(self, rows: range, keys: slice) -> Numbers | None:
+        """Return what is added to the scores, wide; None for nothing."""
+        bias = self.call.bias
+        return None if bias is None else widened(self.part(bias, rows, keys), bias.dtype, self.wide)
+
     def edges(self, rows: range, keys: slice) -> Bool[np.ndarray, "rows keys"] | None:
         """Return where there is an edge; None where there is one everywhere."""
-        call = self.call
+        call, to = self.call, np.arange(*keys.indices(self.call.keys))
         if call.allowed is not None:
-            return self.part(call.allowed, rows, keys)
+            return np.broadcast_to(self.part(call.allowed, rows, keys), (len(rows), to.size))
         if call.graph is None:
             return None
         at = np.arange(rows.start, rows.stop)[:, None] + (call.keys - call.rows)
-        to = np.arange(*keys.indices(call.keys))[None, :]
         sequence = None if call.graph.batch is None else min(self.batch, call.graph.batch - 1)
-        return np.broadcast_to(call.graph.allows(at, to, sequence), (at.size, to.size))
+        return np.broadcast_to(call.graph.allows(at, to[None, :], sequence), (at.size, to.size))
 
     def part(self, array: Array, rows: range, keys: slice) -> NDArray[Any]:
         """Return a rectangle of an array that broadcasts to the scores."""
@@ -112,11 +146,6 @@ class Head:
     def lines(self, rows: range) -> slice:
         """Return where rows lie in the arrays."""
         return self.call.kept.lines(rows, self.call.site.name)
-
-    def largest(self, masked: Float[np.ndarray, "rows key"]) -> Float[np.ndarray, "rows 1"]:
-        """Return what is taken from a row's scores so that exp cannot overflow; 0 for a row that sees nothing."""
-        largest = np.where(nobody(masked), self.wide.type(0), masked.max(-1, keepdims=True, initial=-np.inf))
-        return largest if self.sink is None else np.maximum(largest, self.sink)
 
 
 def _stacked(
@@ -135,11 +164,6 @@ def _stacked(
     return room
 
 
-def nobody(masked: Float[np.ndarray, "rows key"]) -> Bool[np.ndarray, "rows 1"]:
-    """Return which rows see nothing."""
-    return (masked == -np.inf).all(-1, keepdims=True)
-
-
 def head_of(call: Call, batch: int, head: int, precision: str | None = None) -> Head:
     """Return one head of one sequence.
 
@@ -154,7 +178,7 @@ def head_of(call: Call, batch: int, head: int, precision: str | None = None) -> 
     """
     own = "float64" if call.query.dtype == "float64" else "float32"
     wide = np.dtype(precision or own)
-    batch = call.sequence(batch)
+    batch = call.number(batch, call.batch, "batch")
     place, group = call.place(head)
     return Head(
         call, batch, head % call.site.heads, wide, call.query.at(batch, place), call.key.wide(wide, batch, group)

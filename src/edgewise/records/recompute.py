@@ -35,9 +35,7 @@ def row(
     Raises:
         ArgumentError: there is no such stage, sequence, head or row, or it was not kept.
     """
-    if not -call.rows <= query < call.rows:
-        raise ArgumentError(f"query must be from 0 to {call.rows - 1} at {call.site.name}; got {query}")
-    query %= call.rows
+    query = call.number(query, call.rows, "query")
     return tile(call, batch, head, slice(query, query + 1), stage=stage, precision=precision)[0]
 
 
