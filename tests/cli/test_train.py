@@ -113,4 +113,6 @@ def test_the_help_names_every_size_and_what_the_trainer_knows(capsys: pytest.Cap
     assert ", ".join(SIZES).replace(", large", " or large") in told
     assert set(HOW) == {field.name for field in fields(How)}
     assert set(SIZE) == {field.name for field in fields(Size)} - {"vocabulary"}
-    assert set(RECIPE) <= {field.name for field in fields(Recipe)}
+    for name, (_, text, default) in RECIPE.items():
+        assert getattr(Recipe(), name) == default, name
+        assert f"{text} (default: {default})" in told
