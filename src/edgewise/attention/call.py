@@ -12,7 +12,7 @@ from torch import Tensor
 from edgewise.errors import ArgumentError, ShapeError
 from edgewise.graphs import Graph
 
-__all__ = ["Call", "checked", "grouped"]
+__all__ = ["Call", "checked", "grouped", "wants_gradients"]
 
 
 class Call(NamedTuple):
@@ -71,6 +71,12 @@ def checked(
 def grouped(call: Call) -> int:
     """How many query heads read one key-value head."""
     return call.query.shape[-3] // call.key.shape[-3] if call.query.dim() > 2 else 1
+
+
+def wants_gradients(call: Call) -> bool:
+    """Whether a backward pass may follow."""
+    tensors = (call.query, call.key, call.value, call.bias, call.sinks)
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
 def _check_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:

@@ -92,8 +92,9 @@ def backward(problem: Problem, given: Inputs, grad: Tensor, *, wants_bias: bool)
 def _rows(problem: Problem, query: Tensor, width: int) -> Tensor:
     """Room for `width` numbers for each row of the query; zeros, unless the tiles will write every row."""
     shape = (*query.shape[:-1], width)
-    serves = {None: problem.sequences}
-    written = sum((tile.rows.stop - tile.rows.start) * serves.get(tile.batch, 1) for tile in problem.tiles)
+    written = 0
+    for tile in problem.tiles:
+        written += (tile.rows.stop - tile.rows.start) * (problem.sequences if tile.batch is None else 1)
     everything = query.shape[1] // problem.each * problem.sequences
     return query.new_empty(shape) if written == everything else query.new_zeros(shape)
 

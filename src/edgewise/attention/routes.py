@@ -7,11 +7,10 @@ returns the output. Adding one is that file and a line in `ROUTES`.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-import torch
 from torch import Tensor
 
-from edgewise.attention import blocks, fused, matmul
-from edgewise.attention.call import Call
+from edgewise.attention import blocks, flex, fused, matmul
+from edgewise.attention.call import Call, wants_gradients
 from edgewise.attention.edges import simple
 from edgewise.attention.reference import reference
 from edgewise.errors import ArgumentError
@@ -51,6 +50,7 @@ ROUTES: dict[str, _Way] = {
     "matmul": _Way(matmul.obstacle, matmul.run),
     "sdpa": _Way(fused.obstacle, fused.run),
     "blocks": _Way(blocks.obstacle, blocks.run),
+    "flex": _Way(flex.obstacle, flex.run),
 }
 
 
@@ -64,12 +64,7 @@ def choose(call: Call) -> Route:
         if share <= _SHARE:
             return Route("blocks", f"{share:.0%} of the cells hold every edge; the rest is skipped")
     obstacle = fused.obstacle(call)
-    if (
-        obstacle is None
-        and call.query.device.type == "cpu"
-        and call.query.dtype.itemsize < 4
-        and _wants_gradients(call)
-    ):
+    if obstacle is None and call.query.device.type == "cpu" and call.query.dtype.itemsize < 4 and wants_gradients(call):
         obstacle = "fast backward in half precision on a CPU"
     if obstacle is not None:
         return Route("blocks" if big else "matmul", f"the fused function has no {obstacle}")
@@ -89,7 +84,3 @@ def forced(call: Call, name: str) -> Route:
         able = [other for other, way in ROUTES.items() if way.obstacle(call) is None]
         raise ArgumentError(f"route {name!r} cannot serve {obstacle}; {', '.join(able)} can")
     return Route(name, "asked for")  # pyright: ignore[reportArgumentType] - a key of ROUTES
-
-
-def _wants_gradients(call: Call) -> bool:
-    return torch.is_grad_enabled() and (call.query.requires_grad or call.key.requires_grad or call.value.requires_grad)
