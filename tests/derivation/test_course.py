@@ -76,6 +76,9 @@ def test_a_rung_trains_beside_the_one_before(short: None) -> None:
 
 def test_what_is_said_beforehand_names_text_and_budget() -> None:
     said = table.beforehand(COURSE, PROSE, Ink()).replace("\n", " ")
-    assert "Each rung now learns prose (2,700 characters, the last tenth held out): 800 steps of 32 windows" in said
-    assert "loop 40, being slow; gpt is larger (block 32, width 64): 500 by muon" in said
+    assert (
+        "The text is a sentence, over and over. Each rung learns it (2,700 characters, the last tenth held out): 800 steps of"
+        in said
+    )
+    assert "loop 40, being slow; gpt is larger (block 32, width 64): 400 by muon" in said
     assert "s in all" in said

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,7 @@ def _screen(*, quiet: bool) -> "Generator[Screen]":
     columns = shutil.get_terminal_size().columns if terminal else 80
     ink = Ink(colour=terminal and not os.environ.get("NO_COLOR"), width=max(60, min(columns, 100)))
     with bar() as watch:
-        yield Screen(watch=watch) if quiet else Screen(print, watch, ink)
+        yield Screen(watch=watch) if quiet else Screen(partial(print, flush=True), watch, ink)
 
 
 DERIVE = Command(

@@ -23,7 +23,7 @@ OTHERWISE = {
     "bigram": replace(BUDGET, learning_rate=3e-2),
     # Some 15 ms a step: what it computes is the next rung's average, which is trained in full.
     "loop": replace(BUDGET, steps=40),
-    "gpt": replace(BUDGET, steps=500, optimiser="muon", learning_rate=5e-3),
+    "gpt": replace(BUDGET, steps=400, optimiser="muon", learning_rate=5e-3),
 }
 
 

@@ -21,8 +21,8 @@ def beforehand(names: Sequence[str], reading: Reading, ink: Ink) -> str:
     usual = max(steps.values())
     larger = {name: lesson for name, lesson in lessons.items() if lesson[0].block != BLOCK}
     said = (
-        f"Each rung now learns {reading.name} ({len(reading.text):,} characters, the last tenth held out): "
-        f"{usual} steps of {BUDGET.batch} windows"
+        f"{reading.why[:1].upper()}{reading.why[1:]}. Each rung learns it ({len(reading.text):,} characters, the last "
+        f"tenth held out): {usual} steps of {BUDGET.batch} windows"
     )
     fewer = [f"{name} {count}, being slow" for name, count in steps.items() if count < usual and name not in larger]
     large = [

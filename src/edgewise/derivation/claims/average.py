@@ -1,4 +1,4 @@
-"""Scheme one: each position takes the average of everything up to itself."""
+"""The average: each position takes the mean of everything up to itself."""
 
 from itertools import permutations
 

@@ -67,7 +67,7 @@ def starts_too_high() -> Measured:
         "counted_validation": near(2.485, 0.01),
     },
     kind="measured",
-    seconds=3,
+    seconds=2,
 )
 def trained_loss(lab: Lab) -> Measured:
     """A trained bigram stops near 2.49: counting pairs gives 2.45 on what was seen and 2.48 on what was not."""

@@ -55,7 +55,7 @@ def _sees(graph: Graph) -> list[int]:
         "bigram": below(2.52),
     },
     kind="measured",
-    seconds=4,
+    seconds=3,
 )
 def cheating(lab: Lab) -> Measured:
     """Without the mask a decoder copies its answers from the right: hardly a loss, except where there is no right.
@@ -76,7 +76,7 @@ def cheating(lab: Lab) -> Measured:
     "encoder.cloze",
     expected={"hidden": below(2.6), "hidden_lowest": above(1.5), "left_in": below(0.1)},
     kind="measured",
-    seconds=5,
+    seconds=7,
 )
 def cloze(lab: Lab) -> Measured:
     """With the answer taken out of the input, reading both ways learns without cheating; left in, it is copied."""

@@ -11,7 +11,7 @@ __all__ = ["CLAIMS"]
     "head.loss-falls",
     expected={"validation": below(2.45), "below_bigram": above(0.05), "first_position": above(2.4)},
     kind="measured",
-    seconds=6,
+    seconds=4,
 )
 def loss_falls(lab: Lab) -> Measured:
     """One scaled head of 32 channels over a block of 8 brings the validation loss from 2.49 to about 2.4."""

@@ -1,4 +1,4 @@
-"""Scheme two: a matrix product is a weighted sum of rows, and why dividing by the sum is not enough."""
+"""The product: a weighted sum of rows for every position at once, and why dividing by the sum is not enough."""
 
 import torch
 from torch import Tensor
@@ -56,7 +56,7 @@ def zero_weight() -> Measured:
 
 @claim("matmul.normalised", expected={"out": near(MEANS, 1e-4), "like_the_loop": near(0.0, 1e-6)}, kind="close")
 def normalised() -> Measured:
-    """Each row of the triangle divided by its own sum turns the product into the average of scheme one."""
+    """Each row of the triangle divided by its own sum turns the product into the average that the loop takes."""
     weights = torch.ones(3, 3).tril()
     out = weights / weights.sum(dim=1, keepdim=True) @ ROWS
     return {"out": out.tolist(), "like_the_loop": (out - average(ROWS[None])[0][0]).abs().max().item()}

@@ -1,4 +1,4 @@
-"""Scheme three: −∞ for what may not be seen, then softmax along the row."""
+"""Softmax: −∞ for what may not be seen, then shares along the row."""
 
 import torch
 from torch import Tensor
@@ -53,7 +53,7 @@ def future_exactly_zero() -> Measured:
     kind="close",
 )
 def zeros_is_average() -> Measured:
-    """With every score 0 softmax gives back the even average: scheme two is scheme three at zero."""
+    """With every score 0 softmax gives back the even average: the product of before is softmax at zero."""
     even = torch.ones(8, 8).tril()
     even = even / even.sum(dim=1, keepdim=True)
     weights = weights_of(torch.zeros(8, 8))

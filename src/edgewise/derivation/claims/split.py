@@ -50,7 +50,7 @@ def starts_near_guessing() -> Measured:
 
 
 @corpus_claim(
-    "split.no-gain", expected={"split": near(2.49, 0.05), "positions": near(2.49, 0.05)}, kind="measured", seconds=8
+    "split.no-gain", expected={"split": near(2.49, 0.05), "positions": near(2.49, 0.05)}, kind="measured", seconds=4
 )
 def no_gain(lab: Lab) -> Measured:
     """Neither splitting nor adding positions buys any loss without a look at the context: still about 2.49."""

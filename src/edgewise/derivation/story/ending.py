@@ -8,10 +8,12 @@ __all__ = ["FORMULA", "accounted", "opening"]
 FORMULA = "softmax(QKᵀ/√d)·V"
 
 SYMBOLS = (
-    ("… · V", "values", "a row of weights times rows of values is a weighted sum"),
-    ("softmax", "softmax", "positive, summing to 1, and exactly 0 where −∞ says that there is no edge"),
-    ("QKᵀ", "scores", "who looks for what, against who offers what"),
+    ("softmax", "softmax", "shares: positive, summing to 1, exactly 0 where −∞ says that there is no edge"),
+    ("QKᵀ", "scores", "what each position looks for, against what each offers"),
     ("/ √d", "scale", "so that the variance of a score is 1 at any width"),
+    ("· V", "values", "what is handed over; shares times rows is a weighted sum, since matmul"),
+    ("unsaid", "matmul", "the mask: which edges exist. encoder leaves it out"),
+    ("unsaid", "positions", "where a token stands, for a sum knows no order"),
 )
 
 
