@@ -15,6 +15,7 @@ from edgewise.records.reader import open_record
 from edgewise.records.recompute import Precision, row, tile
 from edgewise.records.record import Proof, Record, Tokens
 from edgewise.records.site import Kind, Site
+from edgewise.records.stitch import stitched
 from edgewise.records.writer import Writer, save
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "overview",
     "row",
     "save",
+    "stitched",
     "tile",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from edgewise.errors import ArgumentError
 
-__all__ = ["BITS", "FLOATS", "Array", "Held", "Source", "bfloat16_bits", "widened"]
+__all__ = ["BITS", "FLOATS", "Array", "Held", "Source", "bfloat16_bits", "same_bits", "widened"]
 
 # The numpy type that holds the bits of each dtype.
 BITS: dict[str, np.dtype[Any]] = {
@@ -34,6 +34,10 @@ class Source(Protocol):
         """Return the bits at `place`: () for all, (batch,) or (batch, head) for a part."""
         ...
 
+    def continues(self, other: "Source") -> bool:
+        """Return whether this is known, without looking, to begin with all rows of `other`."""
+        ...
+
 
 class Held:
     """Bits in memory."""
@@ -44,6 +48,10 @@ class Held:
     def read(self, place: tuple[int, ...]) -> NDArray[Any]:
         """Return the bits at `place`."""
         return self.bits[place]
+
+    def continues(self, other: Source) -> bool:
+        """Return whether they are the same bits in memory."""
+        return isinstance(other, Held) and other.bits is self.bits
 
 
 class Array:
@@ -120,6 +128,15 @@ def widened(bits: NDArray[Any], name: str, dtype: np.dtype[Any]) -> NDArray[Any]
         # bfloat16 is the upper half of a float32.
         bits = (bits.astype(np.uint32) << 16).view(np.float32)
     return bits.astype(dtype, copy=False)
+
+
+def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Return whether two arrays of one type hold the same bits; NaN is not equal to itself, but its bits are."""
+    # One sequence at a time: where they differ, it is mostly at once.
+    whole = f"u{one.itemsize}"
+    return one.shape == other.shape and all(
+        np.array_equal(a.view(whole), b.view(whole)) for a, b in zip(one, other, strict=True)
+    )
 
 
 def bfloat16_bits(numbers: NDArray[np.floating[Any]]) -> NDArray[np.uint16]:

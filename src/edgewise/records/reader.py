@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from edgewise.errors import DataError, EdgewiseError, MissingError
 from edgewise.graphs import Graph
-from edgewise.records.arrays import Array
+from edgewise.records.arrays import Array, Source
 from edgewise.records.call import Call
 from edgewise.records.calls import Calls
 from edgewise.records.described import proof, read_call, read_graph, tokens
@@ -47,7 +47,10 @@ class _File:
         with self._opened() as self.zip, self.damage("record.json"):
             self.about: dict[str, Any] = json.loads(self.zip.read("record.json"))
             self._check_version()
-            self.described: list[dict[str, Any]] = self.about["calls"]
+            described: Any = self.about["calls"]
+            if not isinstance(described, list):
+                raise DamagedError("calls should be a list")
+            self.described: list[dict[str, Any]] = described
         with path.open("rb") as file:
             self.memory = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         self.member = cache(self._member)
@@ -175,6 +178,12 @@ class _Stored:
 
     def __init__(self, file: _File, number: int, name: str) -> None:
         self.file, self.number, self.name = file, number, name
+
+    def continues(self, other: Source) -> bool:
+        """Return whether the file says that this begins with all of `other`."""
+        if not isinstance(other, _Stored) or (self.file, self.name) != (other.file, other.name):
+            return False
+        return other.number == self.file.described[self.number]["arrays"][self.name]["after"]
 
     def read(self, place: tuple[int, ...]) -> NDArray[Any]:
         """Return the bits at `place`."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgewise.records.arrays import BITS, Array
+from edgewise.records.arrays import BITS, Array, same_bits
 from edgewise.records.call import Call
 
 __all__ = ["Repeats"]
@@ -79,7 +79,7 @@ class _Line:
         self.steps = [np.concatenate(self.steps, axis=2)] if self.steps else []
         bits, at = array.bits, 0
         for known in (self.first, *self.steps):
-            if not _same(bits[:, :, at : at + known.shape[2]], known):
+            if not same_bits(bits[:, :, at : at + known.shape[2]], known):
                 return None, array
             at += known.shape[2]
         return self.number, Array.of(bits[:, :, at:], array.dtype) if at < bits.shape[2] else None
@@ -89,13 +89,6 @@ class _Line:
         self.number = number
         if own is not None:
             self.steps.append(np.array(own.bits))
-
-
-def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    # As whole numbers: NaN is not equal to itself.
-    return all(
-        np.array_equal(*(bits.view(f"u{bits.itemsize}") for bits in both)) for both in zip(one, other, strict=True)
-    )
 
 
 def _digest(name: str, array: Array) -> bytes:
