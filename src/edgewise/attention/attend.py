@@ -15,7 +15,7 @@ def attend(
     query: Float[Tensor, "*lead query width"],
     key: Float[Tensor, "*keys key width"],
     value: Float[Tensor, "*keys key channels"],
-    graph: Graph | Bool[Tensor, "*graph query key"] | None = None,
+    graph: Graph | Bool[Tensor, "*graph"] | None = None,
     *,
     scale: float | None = None,
     bias: Float[Tensor, "*bias"] | None = None,
@@ -51,7 +51,7 @@ def route_of(
     query: Float[Tensor, "*lead query width"],
     key: Float[Tensor, "*keys key width"],
     value: Float[Tensor, "*keys key channels"],
-    graph: Graph | Bool[Tensor, "*graph query key"] | None = None,
+    graph: Graph | Bool[Tensor, "*graph"] | None = None,
     *,
     scale: float | None = None,
     bias: Float[Tensor, "*bias"] | None = None,
@@ -70,7 +70,7 @@ def route_of(
     Example:
         >>> x = torch.zeros(2, 4, 8)
         >>> route_of(x, x, x, soft_cap=30.0)
-        Route(name='matmul', why='the fused function has no soft_cap')
+        Route(name='matmul', why='the fused function cannot serve soft_cap')
     """
     call = checked(query, key, value, graph, scale, bias, soft_cap, sinks, dropout, generator)
     return choose(call) if route == "auto" else forced(call, route)

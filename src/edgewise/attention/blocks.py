@@ -5,15 +5,16 @@ forgotten; the backward pass makes them again. Time grows with the edges and mem
 backward. There is no dropout here.
 """
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from edgewise.attention.call import Call, grouped
 from edgewise.attention.kernel import Inputs, Problem, backward, forward
 from edgewise.attention.tiles import tiles
+from edgewise.errors import RunError
 from edgewise.graphs import Graph, full
 
 __all__ = ["obstacle", "run", "share"]
@@ -43,9 +44,10 @@ def run(call: Call) -> Tensor:
     each, groups = grouped(call), key.shape[-3] if key.dim() > 2 else 1
     rows, columns = query.shape[-2], key.shape[-2]
     # Rows of the heads that share a key-value head stand next to each other: one product serves them all.
-    flat = query.reshape(-1, each, *query.shape[-2:]).transpose(1, 2).reshape(-1, rows * each, query.shape[-1])
-    keys, values = key.reshape(-1, *key.shape[-2:]), value.reshape(-1, *value.shape[-2:])
-    height = _height(flat.shape[0] * each, flat.dtype)
+    heads = math.prod(key.shape[:-2])
+    flat = query.reshape(heads, each, *query.shape[-2:]).transpose(1, 2).reshape(heads, rows * each, query.shape[-1])
+    keys, values = key.reshape(heads, *key.shape[-2:]), value.reshape(heads, *value.shape[-2:])
+    height = _height(heads * each)
     problem = Problem(
         tiles=tiles(call.graph or full(), rows, columns, height),
         each=each,
@@ -72,25 +74,25 @@ def share(graph: Graph, query: int, key: int) -> float:
 
 class _Blocks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, problem: Problem, *given: Tensor) -> Tensor:
+    def forward(ctx: Any, problem: Problem, *given: Any) -> Tensor:
         ctx.problem = problem
         ctx.save_for_backward(*given)
         with torch.autocast("cpu", enabled=False):
             return forward(problem, Inputs(*given))
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if torch.is_grad_enabled():
+            raise RunError("the blocks route has no second derivative; ask attend for route='matmul', which has")
         with torch.autocast("cpu", enabled=False):
             return None, *backward(
                 ctx.problem, Inputs(*ctx.saved_tensors), grads[0], wants_bias=ctx.needs_input_grad[4]
             )
 
 
-def _height(heads: int, dtype: torch.dtype) -> int:
+def _height(heads: int) -> int:
     """Rows of a tile: few waste few cells beside the edges, many waste less time between the products."""
-    del dtype
-    return min(256, max(32, 1024 // heads))
+    return min(256, max(32, 1024 // max(1, heads)))
 
 
 def _bias(call: Call, each: int, groups: int, dtype: torch.dtype) -> Tensor | None:

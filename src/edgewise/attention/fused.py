@@ -5,6 +5,8 @@ start where our graphs are aligned at the end, so it is used for square scores a
 a scale of zero makes NaN of −∞ and a negative one makes the forbidden keys the best ones.
 """
 
+import math
+
 from torch import Tensor, inf
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -59,4 +61,4 @@ def _mask(call: Call) -> Tensor | None:
 
 def _four(tensor: Tensor) -> Tensor:
     heads = tensor.shape[-3] if tensor.dim() > 2 else 1
-    return tensor.reshape(-1, heads, *tensor.shape[-2:])
+    return tensor.reshape(math.prod(tensor.shape[:-3]), heads, *tensor.shape[-2:])

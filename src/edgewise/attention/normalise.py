@@ -63,6 +63,8 @@ def softmax(
         tensor([[0.3333, 0.3333, 0.3333, 0.0000]])
     """
     axes = _axes(along)
+    if not masked.numel():
+        return masked
     nobody = _throughout(masked == -torch.inf, axes)
     # Fill before and after: the first fill keeps NaN out of the forward pass, the second takes the weights back.
     scores = masked.masked_fill(nobody, 0)

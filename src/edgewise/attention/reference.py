@@ -42,7 +42,7 @@ def reference(
     query: Float[Tensor, "*lead query width"],
     key: Float[Tensor, "*keys key width"],
     value: Float[Tensor, "*keys key channels"],
-    graph: Graph | Bool[Tensor, "*graph query key"] | None = None,
+    graph: Graph | Bool[Tensor, "*graph"] | None = None,
     *,
     scale: float | None = None,
     bias: Float[Tensor, "*bias"] | None = None,
@@ -100,7 +100,7 @@ def reference(
     edges = torch.ones_like(raw, dtype=torch.bool) if edges is None else edges.expand(raw.shape)
     if normalise == "softmax":
         masked = scaled.masked_fill(~edges, -torch.inf)
-        weights = softmax(masked, along, None if sinks is None else sinks.to(wide)[..., None, None])
+        weights = softmax(masked, along, None if sinks is None else sinks.to(wide).reshape(*raw.shape[-3:-2], 1, 1))
     elif normalise == "sum":
         masked = scaled.masked_fill(~edges, 0)
         weights = divide_by_sum(scaled, edges, along)

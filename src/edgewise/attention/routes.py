@@ -63,11 +63,12 @@ def choose(call: Call) -> Route:
         share = blocks.share(call.graph, rows, columns)
         if share <= _SHARE:
             return Route("blocks", f"{share:.0%} of the cells hold every edge; the rest is skipped")
+    exact: RouteName = "blocks" if big else "matmul"
     obstacle = fused.obstacle(call)
-    if obstacle is None and call.query.device.type == "cpu" and call.query.dtype.itemsize < 4 and wants_gradients(call):
-        obstacle = "fast backward in half precision on a CPU"
     if obstacle is not None:
-        return Route("blocks" if big else "matmul", f"the fused function has no {obstacle}")
+        return Route(exact, f"the fused function cannot serve {obstacle}")
+    if call.query.device.type == "cpu" and call.query.dtype.itemsize < 4 and wants_gradients(call):
+        return Route(exact, "the fused function's backward is slow in half precision on a CPU")
     return Route("sdpa", "the fused function serves this" + ("" if kind else ", given a dense mask"))
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int64
+from jaxtyping import Int
 from torch import Tensor
 
 from edgewise.graphs import Block, Graph, Ranges
@@ -77,8 +77,8 @@ def _tile(blocks: tuple[Block, ...], ranges: Ranges, batch: int | None) -> Tile:
     if all(block.full for block in blocks):
         return Tile(rows, keys, columns, batch, None)
     at = (..., rows) if batch is None else (batch, ..., rows)
-    starts: list[Int64[np.ndarray, "runs rows"]] = []
-    stops: list[Int64[np.ndarray, "runs rows"]] = []
+    starts: list[Int[np.ndarray, "runs rows"]] = []
+    stops: list[Int[np.ndarray, "runs rows"]] = []
     column = 0
     for part in keys:
         # The runs in this part, moved to where the part stands in the tile.
@@ -137,6 +137,6 @@ def _partial(look: Look) -> tuple[slice, ...]:
     return tuple(side for side in sides if side.start < side.stop)
 
 
-def _runs(look: Look) -> tuple[Int64[np.ndarray, "runs rows"], Int64[np.ndarray, "runs rows"]]:
+def _runs(look: Look) -> tuple[Int[np.ndarray, "runs rows"], Int[np.ndarray, "runs rows"]]:
     start, stop = np.frombuffer(look.start, np.int32), np.frombuffer(look.stop, np.int32)
     return start.reshape(-1, look.rows), stop.reshape(-1, look.rows)
