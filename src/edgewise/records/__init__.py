@@ -14,6 +14,7 @@ from edgewise.records.overview import Overview, overview
 from edgewise.records.reader import open_record
 from edgewise.records.recompute import Precision, row, tile
 from edgewise.records.record import Proof, Record, Tokens
+from edgewise.records.show import show
 from edgewise.records.site import Kind, Site
 from edgewise.records.stitch import stitched
 from edgewise.records.writer import Writer, save
@@ -37,6 +38,7 @@ __all__ = [
     "overview",
     "row",
     "save",
+    "show",
     "stitched",
     "tile",
 ]
