@@ -17,13 +17,13 @@ SMALL = {"block": BLOCK, "width": 32, "heads": 4, "layers": 2}
 # The last rung is what all the others were for: it gets the room that they could not have used.
 LARGE = {"block": 32, "width": 64, "heads": 4, "layers": 3}
 COURSE = tuple(one.name for one in RUNGS if one.kind == "main" or one.name == "encoder")
-BUDGET = replace(LESSON, steps=800)
+BUDGET = replace(LESSON, steps=1000)
 OTHERWISE = {
     # A table learns each row alone and rarely: the same budget with larger steps brings it to its end.
     "bigram": replace(BUDGET, learning_rate=3e-2),
     # Some 15 ms a step: what it computes is the next rung's average, which is trained in full.
-    "loop": replace(BUDGET, steps=40),
-    "gpt": replace(BUDGET, steps=400, optimiser="muon", learning_rate=5e-3),
+    "loop": replace(BUDGET, steps=50),
+    "gpt": replace(BUDGET, steps=500, optimiser="muon", learning_rate=5e-3),
 }
 
 

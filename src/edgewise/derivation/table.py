@@ -69,5 +69,5 @@ def notes(results: Sequence[LessonResult], ink: Ink) -> str:
 def samples(results: Sequence[LessonResult], ink: Ink) -> str:
     """Return what each rung writes, its own words after the prompt, a line each."""
     room = ink.width - 12
-    lines = [f"{result.rung:<12}{spoken(result.sample)[:room]}" for result in results]
+    lines = [f"{result.rung:<12}{spoken(result.sample)[:room]}".rstrip() for result in results]
     return "\n".join([ink.write("what each writes, all with the same dice (⏎ ends a line)", "bold"), *lines])
