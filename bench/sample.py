@@ -135,7 +135,6 @@ class Peers:
         text = "".join(LETTERS[token] for token in prompt[0].tolist())
         found: dict[str, Job] = {
             "edgewise": lambda: sample(self.run, text, tokens=new, count=batch),
-            "edgewise, uncached": lambda: sample(self.run, text, tokens=new, count=batch, cached=False),
             "nanoGPT": lambda: self.nanogpt.generate(prompt, new),
         }
         model = self.transformers

@@ -109,12 +109,13 @@ class Cached:
             )
             self._layers.append(block)
         self._tokens = torch.empty(0, 0, dtype=torch.long)
+        self._since: list[Tensor] = []  # tokens that are not among them yet
         self._kept: list[_Kept] = []
         self._length = 0  # tokens kept
 
     def read(self, tokens: Int[Tensor, "batch query"]) -> Float[Tensor, "batch vocabulary"]:
         """Begin anew with these tokens."""
-        self._tokens = tokens[:, -self._block :]
+        self._tokens, self._since = tokens[:, -self._block :], []
         batch, self._length = self._tokens.shape
         shape = (self._block, batch, 3 * self._channels)
         with torch.inference_mode():
@@ -125,15 +126,18 @@ class Cached:
     def step(self, token: Int[Tensor, " batch"]) -> Float[Tensor, "batch vocabulary"]:
         """Go on with one more token."""
         with torch.inference_mode():
-            self._tokens = torch.cat((self._tokens, token[:, None]), dim=1)[:, -self._block :]
-            if self._length == self._block:
-                if self._kept:
-                    self._kept = []
-                    # From here on many rows are multiplied at once, which is faster by matrices that lie as (in, out).
-                    self._layers = [_Block(*(weight.contiguous() for weight in layer)) for layer in self._layers]
-                return self._whole()
-            self._length += 1
-            return self._one(token, self._length - 1)
+            self._since.append(token)
+            if self._length < self._block:
+                self._length += 1
+                return self._one(token, self._length - 1)
+            if self._kept:
+                self._kept = []
+                # From here on many rows are multiplied at once, which is faster by matrices that lie as (in, out).
+                self._layers = [_Block(*(weight.contiguous() for weight in layer)) for layer in self._layers]
+            since = torch.stack(self._since, dim=1)
+            self._since.clear()
+            self._tokens = torch.cat((self._tokens, since), dim=1)[:, -self._block :]
+            return self._whole()
 
     def _one(self, token: Tensor, place: int) -> Tensor:
         x = torch.embedding(self._words, token) + self._positions[place]
@@ -144,7 +148,7 @@ class Cached:
             )
             x.addmm_(out.view(x.shape), layer.mix)
             self._feed(x, layer)
-        return self._normed(x, self._norm) @ self._head
+        return torch.mm(self._normed(x, self._norm), self._head)
 
     def _whole(self) -> Tensor:
         """Return the logits after the tokens at hand, all computed anew, and keep the rows where there is room."""
@@ -162,10 +166,10 @@ class Cached:
             out = scaled_dot_product_attention(query, key, value, is_causal=query.shape[2] > 1)
             x.addmm_(out.permute(2, 0, 1, 3).reshape(x.shape), layer.mix)
             self._feed(x, layer)
-        return self._normed(x, self._norm) @ self._head
+        return torch.mm(self._normed(x, self._norm), self._head)
 
     def _feed(self, x: Tensor, layer: _Block) -> None:
-        x.addmm_(gelu(self._normed(x, layer.feed_norm) @ layer.up), layer.down)
+        x.addmm_(gelu(torch.mm(self._normed(x, layer.feed_norm), layer.up)), layer.down)
 
     def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
         return torch.layer_norm(x, (self._channels,), weight, None, self._eps)
