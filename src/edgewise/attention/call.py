@@ -87,8 +87,10 @@ def _check_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:
             f"got {_show(q)}, {_show(k)} and {_show(v)}"
         )
     if k[-1] != q[-1]:
-        hint = " — transposed?" if k[-2] == q[-1] else ""
-        raise ShapeError(f"key must be (…, key={k[-2]}, width={q[-1]}) like query {_show(q)}; got {_show(k)}{hint}")
+        turned = k[-2] == q[-1]
+        wanted = f"(…, key={k[-1] if turned else k[-2]}, width={q[-1]})"
+        hint = " — transposed?" if turned else ""
+        raise ShapeError(f"key must be {wanted} like query {_show(q)}; got {_show(k)}{hint}")
     if v[:-1] != k[:-1]:
         hint = " — transposed?" if v[-1] == k[-2] and v[:-2] == k[:-2] else ""
         raise ShapeError(f"value must be {_show(k[:-1], 'width')}, one row for each key; got {_show(v)}{hint}")
@@ -129,6 +131,8 @@ def _check_graph(graph: object, query: Tensor, key: Tensor) -> None:
             "graph must be a Graph such as causal(), or a boolean tensor, True = may attend; "
             f"got {type(graph).__name__}"
         )
+    if graph.length not in (None, key.shape[-2]):
+        graph.ranges(query.shape[-2], key.shape[-2])  # which says what is wrong
     if graph.batch is not None and graph.batch != 1 and (query.dim() < 3 or query.shape[0] != graph.batch):
         raise ShapeError(
             f"graph differs by sequence, so query's first axis must be batch={graph.batch}; got {_show(query.shape)}"
