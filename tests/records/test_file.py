@@ -80,6 +80,8 @@ def test_numbers_of_every_dtype_come_back_bit_for_bit(tmp_path_factory: Any, dat
         cached=2,
         first=optional(9),
         residual=data.draw(st.floats()),
+        hidden=data.draw(st.floats()),
+        note=data.draw(st.text()),
     )
     text = st.lists(st.text(st.characters(exclude_categories=[])), max_size=3).map(tuple)
     tokens = st.one_of(st.none(), st.lists(text, max_size=2).map(tuple))

@@ -145,6 +145,20 @@ def test_only_the_key_value_heads_of_chosen_heads_are_kept(make: Any) -> None:
     np.testing.assert_array_equal(tile(call, 0, 2), tile(whole, 0, 2))
 
 
+def test_a_query_without_a_key_meets_what_the_model_has_there(make: Any) -> None:
+    edges = torch.ones(1, 1, 5, 7, dtype=torch.bool)
+    edges[0, 0, 2] = False
+    call = make.call(graph=edges)
+    np.testing.assert_array_equal(row(call, 0, 0, 2), np.zeros(7))
+    lowest = Call(**{**vars(call), "hidden": float(np.finfo(np.float32).min)})
+    np.testing.assert_allclose(row(lowest, 0, 0, 2), np.full(7, 1 / 7), rtol=1e-6)
+    low = Call(**{**vars(call), "hidden": -1e4})
+    scores = row(call, 0, 0, 2, "scaled", precision="float64")
+    np.testing.assert_allclose(row(low, 0, 0, 2, precision="float64"), np.exp(scores) / np.exp(scores).sum(), rtol=1e-6)
+    assert np.isnan(row(Call(**{**vars(call), "hidden": np.nan}), 0, 0, 2)).all()
+    np.testing.assert_array_equal(row(low, 0, 0, 1), row(call, 0, 0, 1))
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [

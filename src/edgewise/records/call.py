@@ -1,7 +1,7 @@
 """One call of attention as it happened: what went in, which edges existed, what came out."""
 
 from dataclasses import dataclass
-from math import nan
+from math import inf, nan
 
 from edgewise.errors import ArgumentError
 from edgewise.graphs import Graph
@@ -39,6 +39,10 @@ class Call:
         cached: keys that were there before this call.
         dtype: the dtype of attention in the model; the arrays may be kept in another.
         residual: largest difference between `out` and out computed again; NaN where nobody looked.
+        note: what is to be said of the residual: how many rows were looked at, or why none.
+        hidden: what the model adds to a score where there is no edge: −∞, or the −10⁴ or lowest number of the dtype
+            that some use. It matters to a query without any key alone: that takes home zeros under −∞, and under a
+            finite number reads all keys by their scores plus that number; NaN where it takes home NaN.
         first: position in the text at which the first query stands; None for `cached`, which is right where the cache
             has dropped no keys.
         kept: which heads and rows the arrays hold.
@@ -65,6 +69,8 @@ class Call:
     cached: int = 0
     dtype: str = "float32"
     residual: float = nan
+    note: str = ""
+    hidden: float = -inf
     first: int | None = None
     kept: Kept = Kept()  # noqa: RUF009 — frozen
 

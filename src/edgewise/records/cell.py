@@ -125,7 +125,7 @@ def _cell(one: Head, row: int, column: int) -> Cell:
     one.squeeze(capped)
     bias = one.bias(rows, everything)
     score = capped if bias is None else capped + bias
-    steps = one.softmax(one.mask(score, rows, everything))
+    steps = one.softmax(one.met(one.mask(score, rows, everything), score))
     edges = one.edges(rows, everything)
     value, at = one.value, (0, column)
     return Cell(

@@ -27,7 +27,11 @@ Put = Callable[[Array], str]
 Get = Callable[[str, str, tuple[int, ...]], NDArray[Any]]
 
 # Fields of a call that are written as they are.
-PLAIN = ("index", "route", "scale", "soft_cap", "dropout", "cached", "dtype", "residual", "first")
+PLAIN = ("index", "route", "scale", "soft_cap", "dropout", "cached", "dtype", "residual", "note", "hidden", "first")
+
+
+# Those of them that may be infinite or NaN.
+UNBOUNDED = ("residual", "hidden")
 
 
 def number(value: float | None) -> float | str | None:
@@ -38,7 +42,7 @@ def number(value: float | None) -> float | str | None:
 def described_call(call: Call) -> dict[str, Any]:
     """Return a call as JSON values, but for its site, its graph and its arrays."""
     plain: dict[str, Any] = {name: getattr(call, name) for name in PLAIN}
-    plain["residual"] = number(call.residual)
+    plain |= {name: number(getattr(call, name)) for name in UNBOUNDED}
     plain["kept"] = None if call.kept == Kept() else asdict(call.kept)
     return plain
 
@@ -46,7 +50,7 @@ def described_call(call: Call) -> dict[str, Any]:
 def read_call(described: Mapping[str, Any], site: Site, graph: Graph | None, arrays: Mapping[str, Array]) -> Call:
     """Return the call that was described."""
     plain: dict[str, Any] = {name: described[name] for name in PLAIN}
-    plain |= {**arrays, "residual": float(plain["residual"])}
+    plain |= {**arrays, **{name: float(plain[name]) for name in UNBOUNDED}}
     kept = described["kept"]
     if kept is None:
         return Call(site, graph=graph, **plain)
@@ -95,7 +99,7 @@ def read_graph(described: Any, get: Get) -> Graph:
 def proof(described: Mapping[str, Any]) -> Proof:
     """Return the proof that was described."""
     plain: dict[str, Any] = {one.name: described[one.name] for one in fields(Proof)}
-    plain |= {name: float(plain[name]) for name in ("difference", "noise")}
+    plain |= {name: float(plain[name]) for name in ("difference", "noise", "gradients")}
     return Proof(**plain)
 
 

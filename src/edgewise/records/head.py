@@ -32,7 +32,7 @@ class Softmax(NamedTuple):
     total: Numbers
     """The sum of `grown`, and the sink's."""
     weights: Numbers
-    """grown / total; zeros where the row sees nothing."""
+    """grown / total; zeros where nothing but −∞ is in the row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,17 @@ class Head:
         return scores if edges is None else np.where(edges, scores, self.wide.type(-np.inf))
 
     def weights(self, rows: range) -> Float[np.ndarray, "rows key"]:
-        """Return the softmax of masked along all keys; zeros for a row that sees nothing."""
-        return self.softmax(self.masked(rows, slice(None))).weights
+        """Return the softmax of masked along all keys."""
+        scores = self.scaled(rows, slice(None))
+        return self.softmax(self.met(self.mask(scores, rows, slice(None)), scores)).weights
+
+    def met(self, masked: Numbers, scores: Numbers) -> Float[np.ndarray, "rows key"]:
+        """Return what enters the softmax: masked, and for a row without any key what the model has there."""
+        hidden = self.call.hidden
+        if hidden == -np.inf:
+            return masked
+        nobody = (masked == -np.inf).all(-1, keepdims=True)
+        return np.where(nobody, scores + self.wide.type(hidden), masked) if nobody.any() else masked
 
     def softmax(self, masked: Float[np.ndarray, "rows key"]) -> "Softmax":
         """Return the softmax of whole rows, step by step."""

@@ -24,26 +24,33 @@ class Proof:
         difference: largest difference between an output number with and without tracing; 0.0 is bit for bit.
         noise: the same between two runs without tracing: what the backend does not repeat.
         outputs: how many output numbers were compared.
+        gradients: as `difference`, of the gradients of all parameters; NaN where nobody compared them.
+        gradient_numbers: how many of their numbers were compared.
     """
 
     checked: bool = False
     difference: float = nan
     noise: float = nan
     outputs: int = 0
+    gradients: float = nan
+    gradient_numbers: int = 0
 
     @property
     def exact(self) -> bool:
-        """Whether every output was the same, bit for bit."""
-        return self.checked and self.difference == 0
+        """Whether every output was the same, bit for bit, and every gradient that was compared."""
+        return self.checked and self.difference == 0 and (not self.gradient_numbers or self.gradients == 0)
 
     def __str__(self) -> str:
         if not self.checked:
             return "not compared with an untouched run"
         if self.exact:
-            return f"{self.outputs:,} output numbers equal an untouched run's, bit for bit"
+            gradients = f" and {self.gradient_numbers:,} of gradients" if self.gradient_numbers else ""
+            return f"{self.outputs:,} output numbers{gradients} equal an untouched run's, bit for bit"
         noise = f"two untouched runs differ by {self.noise:.1e}" if self.noise == self.noise else "noise not measured"
+        gradients = f", gradients by at most {self.gradients:.1e}" if self.gradient_numbers else ""
         return (
-            f"{self.outputs:,} output numbers differ from an untouched run's by at most {self.difference:.1e}; {noise}"
+            f"{self.outputs:,} output numbers differ from an untouched run's by at most {self.difference:.1e}"
+            f"{gradients}; {noise}"
         )
 
 

@@ -1,7 +1,7 @@
 """Prefill and cached steps of one site made one call, as if the text had been read at once."""
 
 from itertools import pairwise
-from math import isnan
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,11 @@ def stitched(record: Record, site: str | Site, calls: slice | None = None) -> Ca
         dropout=first.dropout,
         cached=first.cached,
         dtype=first.dtype,
-        residual=max(residuals, default=float("nan")),
+        residual=max(residuals, default=nan),
         first=first.first,
+        # Which keys a query without any edge reads is known of its own call alone.
+        hidden=first.hidden if first.hidden == -inf else nan,
+        note=first.note if len({part.note for part in parts}) == 1 else "",
         kept=_kept(parts),
     )
 

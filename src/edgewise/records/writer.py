@@ -195,7 +195,8 @@ def _about(record: Record) -> dict[str, Any]:
 
 
 def _proof(proof: Proof) -> dict[str, Any]:
-    return asdict(proof) | {"difference": number(proof.difference), "noise": number(proof.noise)}
+    unbounded = {name: number(getattr(proof, name)) for name in ("difference", "noise", "gradients")}
+    return asdict(proof) | unbounded
 
 
 def _plain(value: Any) -> Any:

@@ -33,7 +33,7 @@ class Attention:
     """
 
     route: str
-    """How the call was seen, and the backend under it: "registry: sdpa"."""
+    """How the call was seen, and the backend under it: "transformers: sdpa"."""
     query: Tensor
     """(batch, heads, query, width)"""
     key: Tensor

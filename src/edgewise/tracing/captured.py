@@ -46,6 +46,11 @@ class Captured:
         return self.allowed if isinstance(self.allowed, Graph) else None
 
     @property
+    def hidden(self) -> float:
+        """What stands where there is no edge: −∞, or the number that the model adds there; see `Edges`."""
+        return self.checked.hidden
+
+    @property
     def residual(self) -> float:
         """Largest difference between the output and the same computed again; NaN where nobody looked."""
         return self.checked.residual
@@ -80,6 +85,8 @@ class Captured:
             cached=self.cached,
             dtype=str(self.dtype).removeprefix("torch."),
             residual=self.checked.residual,
+            note=self.checked.note,
+            hidden=self.checked.hidden,
             first=self.first,
             kept=self.kept,
         )

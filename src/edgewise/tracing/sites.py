@@ -42,9 +42,10 @@ class Place(NamedTuple):
     position: int | None
     """Where the cache that the module was given says that the first query stands; None without a cache."""
 
-    def child(self, name: str) -> "Place":
+    def child(self, name: str, names: Names) -> "Place":
         """The place of a child of the module."""
-        return self._replace(module=getattr(self.module, name, None), name=f"{self.name}.{name}")
+        module = getattr(self.module, name)
+        return self._replace(module=module, name=names[module])
 
 
 def names_of(model: object) -> Names:
@@ -71,9 +72,15 @@ def running(names: Names, query: int, key: int, module: nn.Module | None = None)
     """
     frame = _frame(names, module)
     if frame is None:
-        return None if module not in names else _place(names, module, {}, query, key)
-    arguments = frame.f_locals
-    return _place(names, arguments["self"], arguments, query, key)
+        return None if module not in names else _place(names, module, {}, {}, query, key)
+    found, code = frame.f_locals, frame.f_code
+    given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    arguments = {name: found[name] for name in given if name in found}
+    for more in ("args", "kwargs"):
+        # A wrapper's frame: the module's own function does not call its first argument self.
+        values = found.get(more)
+        arguments |= values if isinstance(values, dict) else dict(enumerate(values or ()))
+    return _place(names, found["self"], arguments, found, query, key)
 
 
 def layer_of(module: nn.Module | None, name: str) -> int | None:
@@ -99,16 +106,20 @@ def _frame(names: Names, module: nn.Module | None) -> FrameType | None:
     return None
 
 
-def _place(names: Names, module: nn.Module | None, arguments: dict[str, Any], query: int, key: int) -> Place:
+def _place(
+    names: Names, module: nn.Module | None, arguments: dict[Any, Any], local: dict[str, Any], query: int, key: int
+) -> Place:
     name = "" if module is None else names.get(module) or type(module).__name__
     position = _position(module, arguments, query)
-    kind = _kind(module, arguments, query, key, position is not None)
+    kind = _kind(module, arguments, local.get("is_cross_attention"), query, key, position is not None)
     return Place(module, name, layer_of(module, name), kind, position if kind == "self" else None)
 
 
-def _kind(module: nn.Module | None, arguments: dict[str, Any], query: int, key: int, cached: bool) -> Kind:
+def _kind(
+    module: nn.Module | None, arguments: dict[Any, Any], cross: object, query: int, key: int, cached: bool
+) -> Kind:
     """What the module's own arguments say; where they say nothing, one sequence is what reads itself."""
-    for said in (arguments.get("is_cross_attention"), getattr(module, "is_cross_attention", None)):
+    for said in (cross, getattr(module, "is_cross_attention", None)):
         if isinstance(said, bool):
             return "cross" if said else "self"
     if any(isinstance(arguments.get(name), Tensor) for name in _OTHER):
@@ -127,13 +138,13 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return (one.shape, one.stride(), one.data_ptr()) == (other.shape, other.stride(), other.data_ptr())
 
 
-def _sequences(arguments: dict[str, Any]) -> int:
+def _sequences(arguments: dict[Any, Any]) -> int:
     """How many of the arguments look like sequences of vectors."""
     tensors = {id(one): one for one in arguments.values() if isinstance(one, Tensor)}
     return sum(one.dim() == 3 and one.dtype.is_floating_point for one in tensors.values())
 
 
-def _position(module: nn.Module | None, arguments: dict[str, Any], query: int) -> int | None:
+def _position(module: nn.Module | None, arguments: dict[Any, Any], query: int) -> int | None:
     """Where the first query stands, by a cache that counts what it has seen (transformers' caches do)."""
     for cache in map(arguments.get, _CACHES):
         length = getattr(cache, "get_seq_length", None)

@@ -67,7 +67,11 @@ def watchers(query: int, key: int, module: nn.Module | None = None, *, inside: s
     if getattr(_thread, "claimed", False):
         return []
     found = ((watch, watch.place(query, key, module)) for watch in tuple(_active))
-    return [(watch, place.child(inside) if inside else place) for watch, place in found if place is not None]
+    return [(watch, _inner(watch, place, inside)) for watch, place in found if place is not None]
+
+
+def _inner(watch: Watch, place: Place, inside: str) -> Place:
+    return place.child(inside, watch.names) if inside and place.module is not None else place
 
 
 def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Callable[[], Tensor]) -> Tensor:

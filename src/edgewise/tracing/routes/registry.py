@@ -78,7 +78,7 @@ def _described(
     sinks = given.get("sinks", getattr(module, "sinks", None)) if sinks is None else sinks
     batch = max(query.shape[0], key.shape[0])
     return Attention(
-        f"registry: {backend}",
+        f"transformers: {backend}",
         *(one.expand(batch, *one.shape[1:]) for one in (query, key, value)),
         scale=query.shape[-1] ** -0.5 if scale is None else float(scale),
         masks=_masks(backend, module, query, key, mask, given),

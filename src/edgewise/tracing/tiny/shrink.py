@@ -1,0 +1,99 @@
+"""A config made small: the same architecture, every part of it, with fewer and narrower layers.
+
+Only what changes is said anew, and the class of the config works out the rest, as it does for a full-sized one.
+"""
+
+import dataclasses
+import re
+from typing import Any
+
+from edgewise.tracing.tiny.sizes import HEAD_WIDTH, LAYERS, Level, is_layers, is_token, sections, smaller, token_number
+
+__all__ = ["shrunk"]
+
+MOST_LAYERS = 4
+_INDICES = re.compile(r".*(layer|attn|attention|block|moe|hybrid|visual|global|fullatt|full_attn).*(ids|idxs?|indexes|indices|layers)")
+
+
+def shrunk(config: Any, level: Level = "all", tokens: dict[str, int] | None = None) -> Any:
+    """A config of the same class for a small model.
+
+    Args:
+        config: as the class makes it without arguments.
+        level: how much to shrink.
+        tokens: the numbers that tokens were given so far.
+    """
+    tokens = {} if tokens is None else tokens
+    changed: dict[str, Any] = {}
+    fields = {name: value for name, value in vars(config).items() if name in _settable(config)}
+    kept = _kept_layers(fields)
+    for name, value in fields.items():
+        new = _new(name, value, level, tokens, kept)
+        if new is not value:
+            changed[name] = new
+    return type(config)(**changed)
+
+
+def _settable(config: Any) -> set[str]:
+    """The names of what the class takes; what else a config holds it works out itself."""
+    if dataclasses.is_dataclass(config):
+        return {field.name for field in dataclasses.fields(config)}
+    return {name for name in vars(config) if not name.startswith("_")}
+
+
+def _kept_layers(fields: dict[str, Any]) -> tuple[int, list[int]]:
+    """How many layers there were, and which are kept: the first of each kind, two at least."""
+    total = next((value for name, value in fields.items() if is_layers(name) and type(value) is int), 0)
+    lists = [value for value in fields.values() if isinstance(value, list | tuple) and len(value) == total > LAYERS]
+    first = dict[Any, int]()
+    for layer in range(total):
+        first.setdefault(tuple(map(repr, (one[layer] for one in lists))), layer)
+    several = list(first.values())[:MOST_LAYERS]
+    several += [layer for layer in range(total) if layer not in several][: max(0, LAYERS - len(several))]
+    return total, sorted(several)
+
+
+def _new(name: str, value: Any, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> Any:
+    if hasattr(value, "model_type") and hasattr(value, "to_dict"):
+        return shrunk(value, level, tokens)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return _number(name, value, level, tokens, kept)
+    if isinstance(value, list | tuple):
+        return _several(name, value, level, tokens, kept)
+    return _rotary(value) if isinstance(value, dict) and level == "all" else value
+
+
+def _number(name: str, value: int, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> int:
+    if is_token(name):
+        return token_number(name, tokens) if value >= 0 and level != "depth" else value
+    if is_layers(name):
+        return len(kept[1]) if value == kept[0] else min(value, LAYERS)
+    return smaller(name, value, level)
+
+
+def _several(name: str, value: Any, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> Any:
+    total, layers = kept
+    make: Any = type(value) if type(value) in (list, tuple) else list
+    if is_token(name) and level != "depth" and all(type(one) is int for one in value):
+        return make(token_number(f"{name}{number or ''}", tokens) for number in range(len(value)))
+    if len(value) == total > LAYERS:
+        return make(value[layer] for layer in layers)
+    if _INDICES.fullmatch(name) and total and all(type(one) is int for one in value):
+        return make(layers.index(one) for one in value if one in layers) or make([len(layers) - 1])
+    if re.fullmatch(r"depths|blocks_per_stage|num_blocks|(encoder_|stage_)?num_blocks|layer_depths", name):
+        return make(min(one, LAYERS) if type(one) is int else one for one in value)
+    if re.fullmatch(r"(pretrain_)?image_size|img_size|patch_size|attention_window", name):
+        return make(smaller(name, one, level) for one in value)
+    return value
+
+
+def _rotary(value: dict[str, Any]) -> dict[str, Any]:
+    """How heads are turned: of a narrower head each part is narrower."""
+    half = HEAD_WIDTH // 2
+    found = {name: _rotary(one) if isinstance(one, dict) else one for name, one in value.items()}
+    if "mrope_section" in found:
+        turning = int(half * found.get("partial_rotary_factor", 1.0))
+        found["mrope_section"] = sections(found["mrope_section"], turning)
+    return found if found != value else value
