@@ -188,6 +188,7 @@ def main() -> None:
     asked.add_argument("--rounds", type=int, default=7, help="timings of each, in turns (default: 7)")
     arguments = asked.parse_args()
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    load = os.getloadavg()[0]
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(0)
     peers = Peers(arguments.nanogpt)
@@ -202,7 +203,7 @@ def main() -> None:
         f"Peers: {versions}. nanoGPT keeps no cache; transformers' GPT-2 cannot go past its positions.",
         "Edgewise is timed as `edgewise.sample` is called, from text to text; its peers from tokens to tokens.",
         "Past the block the last 64 tokens are computed again for each new one, by all: that is what the model says.",
-        f"Medians of {arguments.rounds} timings, taken in turns.",
+        f"Medians of {arguments.rounds} timings, taken in turns; when they began the load of the machine was {load:.1f}.",
     ]
     print("wrote", write(__file__, "Sampling", arguments.threads, tables, notes, raw).name)
 
