@@ -11,7 +11,12 @@ Kind = Literal["vision-language", "sequence-to-sequence", "masked-LM", "causal-L
 
 # In the order in which a type that stands in several is called by the first.
 KINDS: dict[Kind, tuple[str, ...]] = {
-    "vision-language": ("IMAGE_TEXT_TO_TEXT", "MULTIMODAL_LM", "VISUAL_QUESTION_ANSWERING", "ZERO_SHOT_IMAGE_CLASSIFICATION"),
+    "vision-language": (
+        "IMAGE_TEXT_TO_TEXT",
+        "MULTIMODAL_LM",
+        "VISUAL_QUESTION_ANSWERING",
+        "ZERO_SHOT_IMAGE_CLASSIFICATION",
+    ),
     "sequence-to-sequence": ("SEQ_TO_SEQ_CAUSAL_LM",),
     "audio": (
         *("SPEECH_SEQ_2_SEQ", "CTC", "RNNT", "TDT", "AUDIO_CLASSIFICATION", "AUDIO_FRAME_CLASSIFICATION"),

@@ -12,7 +12,9 @@ from edgewise.tracing.tiny.sizes import HEAD_WIDTH, LAYERS, Level, is_layers, is
 __all__ = ["shrunk"]
 
 MOST_LAYERS = 4
-_INDICES = re.compile(r".*(layer|attn|attention|block|moe|hybrid|visual|global|fullatt|full_attn).*(ids|idxs?|indexes|indices|layers)")
+_INDICES = re.compile(
+    r".*(layer|attn|attention|block|moe|hybrid|visual|global|fullatt|full_attn).*(ids|idxs?|indexes|indices|layers)"
+)
 
 
 def shrunk(config: Any, level: Level = "all", tokens: dict[str, int] | None = None) -> Any:
@@ -94,6 +96,6 @@ def _rotary(value: dict[str, Any]) -> dict[str, Any]:
     half = HEAD_WIDTH // 2
     found = {name: _rotary(one) if isinstance(one, dict) else one for name, one in value.items()}
     if "mrope_section" in found:
-        turning = int(half * found.get("partial_rotary_factor", 1.0))
+        turning = int(half * float(value.get("partial_rotary_factor", 1.0)))
         found["mrope_section"] = sections(found["mrope_section"], turning)
     return found if found != value else value

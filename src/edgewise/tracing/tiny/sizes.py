@@ -48,12 +48,16 @@ _RULES = (
     _rule(r".*(attention_heads|num_heads|n_heads?|encoder_heads|decoder_heads|nhead|index_n_heads)", 4),
     _rule(r".*(head_dim|head_size|dim_head|d_head|d_kv|kv_channels)", HEAD_WIDTH),
     _rule(r"(kv_lora_rank|q_lora_rank|o_lora_rank|.*lora_rank)", 32),
-    _rule(r".*(intermediate|ffn|feed_?forward|mlp|d_ff|n_inner|linear_units|filter_size)(_?(size|dim|hidden_size))?", 128),
+    _rule(
+        r".*(intermediate|ffn|feed_?forward|mlp|d_ff|n_inner|linear_units|filter_size)(_?(size|dim|hidden_size))?", 128
+    ),
     _rule(r".*(hidden_size|hidden_dim|embed_dim|embedding_size|embedding_dim|embed_proj_dim|emb_dim)(_\w+)?", 64),
     _rule(r"(d_model|n_embd|dim|width|out_dim|output_dim|projection_dim|proj_dim|.*projection_size|d_embed)", 64),
 )
 _LAYERS = re.compile(r"(num_|n_|.*_)?(hidden_)?layers?(_num)?|depth|.*_num_layers|num_\w+_layers|.*_depth|.*num_blocks")
-_NOT_LAYERS = re.compile(r".*(dense|shared|predict|top_down|proj|index|first|last|head|mlp|window|nextn|hash)_?.*layers.*")
+_NOT_LAYERS = re.compile(
+    r".*(dense|shared|predict|top_down|proj|index|first|last|head|mlp|window|nextn|hash)_?.*layers.*"
+)
 _TOKEN = re.compile(r"(.*_)?token_(id|index|ids)|.*_id|.*(ids|index)_of_\w+|forced_\w+_token_id|blank_token")
 _FIRST: Mapping[str, int] = MappingProxyType({"pad": 0, "bos": 1, "eos": 2, "decoder_start": 1, "unk": 3, "mask": 4})
 

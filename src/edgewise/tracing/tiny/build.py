@@ -1,0 +1,88 @@
+"""A small random model of any architecture that transformers knows, and something for it to read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from edgewise.errors import RunError
+from edgewise.tracing.tiny.feeds import feeds
+from edgewise.tracing.tiny.kinds import Kind, kind_of, library, model_class
+from edgewise.tracing.tiny.shrink import shrunk
+from edgewise.tracing.tiny.sizes import Level
+from edgewise.tracing.tiny.special import said_of
+
+__all__ = ["Tiny", "tiny"]
+
+LARGEST = 150_000_000
+"""Numbers in a model that is still small."""
+LEVELS: tuple[Level, ...] = ("all", "depth and words", "depth")
+
+
+@dataclass(frozen=True, eq=False)
+class Tiny:
+    """A small model."""
+
+    type: str
+    kind: Kind
+    model: nn.Module
+    inputs: dict[str, Any]
+    """Named arguments of its forward pass, random."""
+    reads: str
+    """What they are, in words."""
+    level: Level
+    """How much was shrunk."""
+
+
+def tiny(type_name: str, seed: int = 0) -> Tiny:
+    """A small random model of a type, in evaluation mode, with inputs that it has been run on.
+
+    Args:
+        type_name: as transformers calls it, like "gpt2" or "whisper".
+        seed: of its weights and its inputs.
+
+    Raises:
+        ArgumentError: there is no such type, or no model of it.
+        MissingError: transformers is not installed.
+        RunError: it cannot be built small, or nothing that it reads was found; says why.
+    """
+    kind = kind_of(type_name)
+    why: list[str] = []
+    for level in LEVELS:
+        try:
+            model = _built(type_name, level, seed)
+        except Exception as error:
+            why.append(_told(error))
+            continue
+        for reads, inputs in feeds(model, seed):
+            try:
+                _run(model, inputs)
+            except Exception as error:
+                why.append(f"given {reads}: {_told(error)}")
+                continue
+            return Tiny(type_name, kind, model, inputs, reads, level)
+    raise RunError(f"{type_name} could not be built small and run: {why[0] if why else 'nothing it reads was found'}")
+
+
+def _built(type_name: str, level: Level, seed: int) -> nn.Module:
+    config = shrunk(said_of(type_name, library().CONFIG_MAPPING[type_name]), level)
+    made = model_class(type_name)
+    with torch.device("meta"):
+        size = sum(one.numel() for one in made(config).parameters())
+    if size > LARGEST:
+        raise RunError(f"it has {size:,} parameters where {LARGEST:,} are small")
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(seed)
+        return made(config).eval()
+
+
+def _run(model: nn.Module, inputs: dict[str, Any]) -> None:
+    with torch.no_grad(), torch.random.fork_rng(devices=()):
+        model(**inputs)
+
+
+def _told(error: Exception) -> str:
+    """The last line of a message that says something."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1][:200] if lines else 'no word'}"
