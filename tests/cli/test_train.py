@@ -77,6 +77,18 @@ def test_standard_input_is_a_text() -> None:
     assert "folder     runs/stdin-1\n" in done.stdout
 
 
+def test_a_reader_that_goes_away_leaves_nothing_half_made() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -u -m edgewise train book.txt {' '.join(TINY)} | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert (done.stdout, done.stderr) == ("text       the text is book.txt, as named\n", "")
+    assert not list(Path("runs").glob(".*"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

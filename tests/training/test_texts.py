@@ -73,7 +73,7 @@ def test_a_named_pipe_can_be_read_twice_too(tmp_path: Path) -> None:
         (tmp_path / "pipe").write_bytes(b"poured\n")
         os._exit(0)
     text = find([tmp_path / "pipe"])
-    assert (text.read(), text.read()) == ("poured\n", "poured\n")
+    assert (text.name, text.read(), text.read()) == ("pipe", "poured\n", "poured\n")
     os.wait()
 
 

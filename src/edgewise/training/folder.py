@@ -213,7 +213,7 @@ def new_folder(out: str | Path | None, name: str, root: Path = Path("runs")) -> 
     try:
         yield filling, final
         filling.replace(final)
-    except EdgewiseError:
+    except (EdgewiseError, BrokenPipeError):
         raise
     except OSError as error:
         raise RunError(f"the run folder {final} cannot be written ({error.strerror})") from error

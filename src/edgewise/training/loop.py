@@ -71,7 +71,7 @@ class Loop:
         self._clock = self._flushed = self._kept = time.perf_counter()
         self._tell(lambda watcher: watcher.begun(self.progress, self.recipe.steps))
         try:
-            with torch.random.fork_rng(), Stopping() as stopping:
+            with torch.random.fork_rng(), Stopping(self.world.first) as stopping:
                 if self.progress.validation_loss is None:
                     self._evaluate()
                 while self.progress.step < self.recipe.steps:

@@ -10,10 +10,11 @@ __all__ = ["Stopping"]
 
 
 class Stopping:
-    """While the context lasts, `asked` says which signal asked to stop, if one has."""
+    """While the context lasts, `asked` says which signal asked to stop, if one has; only the first process speaks."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: bool = True) -> None:
         self.asked: signal.Signals | None = None
+        self._first = first
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Stopping":
@@ -30,8 +31,8 @@ class Stopping:
 
     def leave(self) -> None:
         """Raise what the signal would have raised by itself, now that all is saved."""
-        if self.asked is signal.SIGTERM:
-            raise SystemExit(128 + signal.SIGTERM)
+        if self.asked is signal.SIGTERM or not self._first:
+            raise SystemExit(128 + (self.asked or signal.SIGINT))
         raise KeyboardInterrupt
 
     def _wish(self, number: int, frame: FrameType | None) -> None:
@@ -39,4 +40,5 @@ class Stopping:
         if self.asked is not None:
             raise KeyboardInterrupt
         self.asked = signal.Signals(number)
-        os.write(2, b"\nstopping after this step; once more stops at once and loses what is not saved\n")
+        if self._first:
+            os.write(2, b"\nstopping after this step; once more stops at once and loses what is not saved\n")

@@ -136,9 +136,17 @@ def find(paths: Sequence[str | Path] | None = None, *, download: bool | None = N
             sources.setdefault(source.path.resolve() if source.path else Path("-"), source)
     if not any(source.size for source in sources.values()):
         raise DataError(f"wanted text; {_listed(list(sources.values()))} is empty")
-    first = str(paths[0])
-    stem = "stdin" if first == "-" else Path(first).resolve().stem if not _is_pattern(first) else Path(first).stem
-    return Text(_slug(stem), f"the text is {_listed(list(sources.values()))}, as named", tuple(sources.values()))
+    return Text(
+        _slug(_stem(str(paths[0]))), f"the text is {_listed(list(sources.values()))}, as named", tuple(sources.values())
+    )
+
+
+def _stem(first: str) -> str:
+    if first == "-":
+        return "stdin"
+    if _is_pattern(first):
+        return Path(first).stem
+    return Path(first).resolve().stem if Path(first).is_file() or Path(first).is_dir() else "pipe"
 
 
 def _named(path: str) -> list[Source]:
