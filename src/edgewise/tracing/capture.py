@@ -59,7 +59,7 @@ def trace(
     run = Run(Choice(sites, heads, rows, dtype), check, copy, out)
     whole = False
     try:
-        with watched(Watch(model, run.listen)):
+        with watched(Watch(model, run.listen, run.miss)):
             yield run
         whole = True
     finally:

@@ -13,6 +13,7 @@ from edgewise.tracing.captured import Captured, captured, copied
 from edgewise.tracing.choice import Choice
 from edgewise.tracing.growing import Growing
 from edgewise.tracing.made import made
+from edgewise.tracing.sites import Place
 from edgewise.tracing.verify import Check, compared
 
 __all__ = ["Run"]
@@ -33,6 +34,8 @@ class Run:
         """The calls, in the order in which they happened; empty where they go to a file."""
         self.proof = Proof()
         """Whether looking changed anything: known where the model was run untouched as well."""
+        self.unexplained: dict[str, str] = {}
+        """What looks like attention and is not understood, so that it was not captured: at which site, and why."""
         self._choice, self._copy, self._path = choice, copy, out
         self._check: Check = check
         self._writer = None if out is None else Writer(out)
@@ -64,6 +67,10 @@ class Run:
             self.calls.append(self._growing.held(found, reused=seen is not attention))
         return out
 
+    def miss(self, place: Place, why: str) -> None:
+        """Remember a softmax between two products that is not understood."""
+        self.unexplained.setdefault(place.name, why)
+
     def describe(
         self,
         *,
@@ -84,7 +91,9 @@ class Run:
         if not self._counts:
             raise TraceError(
                 "no attention was seen: wanted calls of transformers' attention functions or of torch's "
-                "scaled_dot_product_attention, MultiheadAttention or flex_attention; run the model inside `with trace`"
+                "scaled_dot_product_attention, MultiheadAttention or flex_attention, or a softmax between two products; "
+                "run the model inside `with trace`"
+                + "".join(f"; {site}: seen, not understood: {why}" for site, why in self.unexplained.items())
                 + ("" if self._choice.sites is None else f", and see whether sites={self._choice.sites!r} names any")
             )
         if self._path is not None:

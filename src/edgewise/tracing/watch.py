@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
+from torch.utils._python_dispatch import _get_current_dispatch_mode, _pop_mode_temporarily
 
 from edgewise.tracing.call import Attention, Listener
 from edgewise.tracing.masks import Memory
 from edgewise.tracing.sites import Names, Place, names_of, running
 
-__all__ = ["Shared", "Watch", "claim", "listening", "offer", "watchers"]
+__all__ = ["Missed", "Shared", "Watch", "aside", "claim", "listening", "missed", "offer", "watchers"]
+
+Missed = Callable[[Place, str], None]
+"""Told of a softmax between two products that could not be put into the words of attention, and why."""
 
 _active: list["Watch"] = []
 _lock = threading.RLock()
@@ -29,6 +33,7 @@ class Watch:
 
     model: object
     listener: Listener
+    missed: Missed | None = None
     names: Names = field(init=False, repr=False)
     memory: Memory = field(default_factory=Memory, init=False, repr=False)
 
@@ -80,9 +85,27 @@ def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Call
         original = _bound(watch, attention.at(place, watch.memory), original)
     _thread.claimed = True
     try:
-        return original()
+        with aside():
+            return original()
     finally:
         _thread.claimed = False
+
+
+def missed(found: list[tuple[Watch, Place]], why: str) -> None:
+    """Tell the watches of something that may be attention and cannot be offered."""
+    for watch, place in found:
+        if watch.missed is not None:
+            watch.missed(place, why)
+
+
+@contextmanager
+def aside() -> Generator[None]:
+    """While this lasts, a mode that looks at every operation stands aside: what runs is known, or nobody's model."""
+    if getattr(_get_current_dispatch_mode(), "stands_aside", False):
+        with _pop_mode_temporarily():
+            yield
+    else:
+        yield
 
 
 def offer(

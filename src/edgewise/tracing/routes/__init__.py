@@ -7,11 +7,11 @@ offered to its listener through `watchers` and `claim` of `edgewise.tracing.watc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from edgewise.tracing.routes import registry, torch_functions
+from edgewise.tracing.routes import registry, torch_functions, written
 from edgewise.tracing.watch import Watch
 
 __all__ = ["ROUTES", "Route"]
 
 Route = Callable[[Watch], AbstractContextManager[None]]
 
-ROUTES: tuple[Route, ...] = (registry.watching, torch_functions.watching)
+ROUTES: tuple[Route, ...] = (registry.watching, torch_functions.watching, written.watching)

@@ -11,25 +11,33 @@ from torch import Tensor
 
 from edgewise.tracing.routes.written.layout import Axes, Layout
 
-__all__ = ["Meeting", "Noise", "Number", "Operand", "Product", "Step", "Total", "Trail", "version"]
+__all__ = ["Meeting", "Noise", "Number", "Operand", "Origin", "Product", "Seen", "Step", "Total", "Trail", "version"]
 
 Number = float | int | Tensor
 
 Kind = Literal["scores", "exp", "log weights", "weights"]
 
-Verb = Literal["times", "plus", "fill", "keep", "tanh", "sink", "exp", "share", "softmax", "dropout", "log"]
+Verb = Literal["times", "plus", "fill", "tanh", "sink", "exp", "share", "softmax", "dropout"]
 
 
-@dataclass(frozen=True, eq=False)
-class Operand:
-    """A tensor as it was when it was used, with what was known of it."""
+class Origin(NamedTuple):
+    """What is known of a tensor that is no score, and may become a query or a key."""
+
+    factor: float = 1.0
+    """It was multiplied by this number."""
+    split: tuple[int, int] | None = None
+    """The batch and the heads that an axis of it was folded from."""
+    learned: bool = False
+    """It is a parameter, in whatever dtype."""
+
+
+class Operand(NamedTuple):
+    """A tensor that was multiplied."""
 
     tensor: Tensor
-    factor: float = 1.0
-    """It was multiplied by this number before."""
-    split: tuple[int, int] | None = None
-    """The batch and the heads that its first axis was folded from."""
-    written: int = 0
+    origin: Origin
+    written: int
+    """How often it had been written to."""
 
 
 @dataclass(eq=False)
@@ -44,6 +52,13 @@ class Product:
     seen: list[Axes] = field(default_factory=list[Axes])
     """The axes with which its cells have been looked at."""
 
+    @property
+    def axes(self) -> Axes:
+        """The axes of the product itself."""
+        sizes = (self.batch, self.rows, self.columns)
+        steps = (self.rows * self.columns, self.columns, 1)
+        return Axes(0, sizes, tuple(step if size > 1 else 0 for size, step in zip(sizes, steps, strict=True)))
+
 
 class Step(NamedTuple):
     """One thing that was done to all cells."""
@@ -52,9 +67,11 @@ class Step(NamedTuple):
     axes: Axes
     """Of the tensor that it was done to."""
     by: Number | None = None
-    """The other operand."""
+    """The other operand; where to fill."""
     number: float = 1.0
-    """What the other operand is multiplied with; the number filled in; the axis; the share that is dropped."""
+    """The power of the factor, the sign of the summand, the axis, the share that is dropped."""
+    value: Number = 0.0
+    """What is filled in."""
     written: int = 0
     """How often the other operand had been written to."""
 
@@ -63,7 +80,8 @@ class Step(NamedTuple):
 class Trail:
     """A product's cells, and what has been done to them since."""
 
-    product: Product
+    product: Product | None
+    """None where the trail is lost."""
     steps: tuple[Step, ...] = ()
     kind: Kind = "scores"
     lost: str = ""
@@ -74,8 +92,8 @@ class Trail:
         return replace(self, steps=(*self.steps, step), kind=kind or self.kind)
 
     def losing(self, why: str, kind: Kind | None = None) -> "Trail":
-        """The trail where it is lost: the product is let go."""
-        return replace(self, steps=(), lost=self.lost or why, kind=kind or self.kind)
+        """The trail where it is lost: what it was made of is let go."""
+        return Trail(None, (), kind or self.kind, self.lost or why)
 
 
 class Total(NamedTuple):
@@ -97,22 +115,25 @@ class Meeting(NamedTuple):
     """Weights have been multiplied with values."""
 
     trail: Trail
-    weights: Tensor
     axes: Axes | None
-    """Of the weights, (batch, row, column) or the columns first."""
+    """Of the weights: (batch, query, key); (batch, key, query) where the values came first."""
     value: Tensor
+    """(batch, key, width); (batch, width, key) where they came first. The batch may be left out, and axes of one."""
     turned: bool
-    """The values came first: (batch, width, key) times (batch, key, query)."""
+    """The values came first."""
+    sizes: tuple[int, int, int]
+    """Of the product, (batch, row, column)."""
     out: Tensor
+    """The product."""
 
 
 class Seen(NamedTuple):
     """What is known of a storage."""
 
-    what: Trail | Operand | Noise | Total
-    layout: Layout | None
+    what: Trail | Origin | Noise | Total
+    layout: Layout | None = None
 
 
 def version(tensor: Tensor) -> int:
-    """How often a tensor has been written to; a tensor of inference does not count."""
+    """How often a tensor has been written to; one made in inference mode does not count."""
     return 0 if tensor.is_inference() else tensor._version
