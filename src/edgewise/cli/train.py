@@ -22,16 +22,16 @@ Without a path the text is tinyshakespeare, or else prose that Python carries; t
 SIZE = ("layers", "heads", "width", "block", "dropout")
 # The defaults are those of Recipe, held by a test: reading them there would load torch for --help.
 RECIPE: dict[str, tuple[str, str, int | float | str]] = {
-    "steps": ("N", "updates", 2000),
-    "batch": ("N", "windows in one forward pass, over all processes", 12),
+    "steps": ("N", "updates", 1000),
+    "batch": ("N", "windows in one forward pass, over all processes", 32),
     "accumulate": ("N", "forward passes in one step", 1),
-    "optimiser": ("NAME", "muon or adamw", "adamw"),
-    "learning_rate": ("X", "of AdamW, at its highest", 3e-3),
-    "matrix_rate": ("X", "of Muon, at its highest", 0.02),
-    "warm_up": ("N", "steps of rising learning rate", 100),
+    "optimiser": ("NAME", "muon or adamw", "muon"),
+    "learning_rate": ("X", "of AdamW, at its highest", 6e-3),
+    "matrix_rate": ("X", "of Muon, at its highest", 0.04),
+    "warm_up": ("N", "steps of rising learning rate", 20),
     "weight_decay": ("X", "of the matrices", 0.1),
     "clip": ("X", "largest norm of the gradient; 0: as it comes", 1.0),
-    "evaluate_every": ("N", "steps between evaluations", 250),
+    "evaluate_every": ("N", "steps between evaluations", 100),
     "seed": ("N", "of the first weights and of the order of the data", 0),
 }
 HOW = ("device", "precision", "compiled", "save_seconds", "tensorboard")

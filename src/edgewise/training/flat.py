@@ -45,9 +45,14 @@ class Flat:
             self._append({name: named[name] for name in names}) for names in (hidden, tables, rows)
         )
         self.vector = torch.cat([named[part.name].detach().reshape(-1).float() for part in self.parts])
-        views = self.named(self.vector)
-        for name, weight in named.items():
-            weight.data = views[name]
+        self.attach(model, self.vector)
+
+    def attach(self, model: nn.Module, vector: Tensor) -> list[nn.Parameter]:
+        """Make the parameters of our model, or of a copy of it, views of a vector, and return them in its order."""
+        named = dict(model.named_parameters())
+        for name, view in self.named(vector).items():
+            named[name].data = view
+        return [named[part.name] for part in self.parts]
 
     def named(self, vector: Tensor) -> dict[str, Tensor]:
         """Return the parts of a vector as long as ours under the names and in the shapes of the parameters."""

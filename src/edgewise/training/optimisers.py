@@ -4,6 +4,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.optim.adamw import adamw
 
 from edgewise.training.flat import Flat, Part
 from edgewise.training.recipe import Recipe
@@ -30,43 +31,52 @@ class AdamW:
     """
 
     def __init__(self, flat: Flat, parts: list[Part], recipe: Recipe) -> None:
-        self.rate = recipe.learning_rate
-        decays = [part for part in parts if len(part.shape) > 1]
-        stays = [part for part in parts if len(part.shape) <= 1]
-        self.stretches = [slice(some[0].start, some[-1].stop) for some in (decays, stays) if some]
-        # Each stretch is a parameter of its own that shares the memory of the vector.
-        self.weights = [flat.vector[stretch].requires_grad_() for stretch in self.stretches]
-        decay = recipe.weight_decay
-        groups = [
-            {"params": [weights], "weight_decay": decay if some is decays else 0.0}
-            for weights, some in zip(self.weights, [some for some in (decays, stays) if some], strict=True)
+        self.rate, self.betas = recipe.learning_rate, recipe.betas
+        decaying = [part for part in parts if len(part.shape) > 1]
+        staying = [part for part in parts if len(part.shape) <= 1]
+        self.stretches = [
+            Stretch(flat.vector, slice(some[0].start, some[-1].stop), decay)
+            for some, decay in ((decaying, recipe.weight_decay), (staying, 0.0))
+            if some
         ]
-        self.adamw = torch.optim.AdamW(groups, lr=self.rate, betas=recipe.betas, eps=1e-8, fused=True)
-        for weights in self.weights:
-            # As torch would at the first step; here, so that the state is there to be loaded.
-            self.adamw.state[weights] = {
-                "step": torch.zeros((), device=weights.device),
-                "exp_avg": torch.zeros_like(weights),
-                "exp_avg_sq": torch.zeros_like(weights),
-            }
 
     def update(self, gradient: Tensor, factor: float) -> None:
         """Make one update."""
-        for group in self.adamw.param_groups:
-            group["lr"] = self.rate * factor
-        for weights, stretch in zip(self.weights, self.stretches, strict=True):
-            weights.grad = gradient[stretch]
-        self.adamw.step()
-        for weights in self.weights:
-            weights.grad = None
+        for stretch in self.stretches:
+            adamw(
+                [stretch.weights],
+                [gradient[stretch.place]],
+                [stretch.first],
+                [stretch.second],
+                [],
+                [stretch.count],
+                fused=True,
+                amsgrad=False,
+                beta1=self.betas[0],
+                beta2=self.betas[1],
+                lr=self.rate * factor,
+                weight_decay=stretch.decay,
+                eps=1e-8,
+                maximize=False,
+            )
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the count of steps and the running means of gradient and square of each stretch."""
         return {
             f"adamw.{place}.{name}": tensor
-            for place, weights in enumerate(self.weights)
-            for name, tensor in self.adamw.state[weights].items()
+            for place, one in enumerate(self.stretches)
+            for name, tensor in (("first", one.first), ("second", one.second), ("count", one.count))
         }
+
+
+class Stretch:
+    """Neighbouring weights that decay alike, with the running means that AdamW keeps of them."""
+
+    def __init__(self, vector: Tensor, place: slice, decay: float) -> None:
+        self.place, self.decay = place, decay
+        self.weights = vector[place]
+        self.first, self.second = torch.zeros_like(self.weights), torch.zeros_like(self.weights)
+        self.count = torch.zeros((), device=vector.device)
 
 
 class Muon:

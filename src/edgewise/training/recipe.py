@@ -28,20 +28,20 @@ class Recipe:
         [0.1, 1.0, 0.5, 0.0]
     """
 
-    optimiser: Optimiser = "adamw"
-    learning_rate: float = 3e-3  # of AdamW
-    matrix_rate: float = 0.02  # of Muon, for the matrices of hidden layers
+    optimiser: Optimiser = "muon"
+    learning_rate: float = 6e-3  # of AdamW
+    matrix_rate: float = 0.04  # of Muon, for the matrices of hidden layers
     momentum: float = 0.95  # of Muon
     weight_decay: float = 0.1
     betas: tuple[float, float] = (0.9, 0.99)
     clip: float = 1.0  # largest norm of the whole gradient; 0: as it comes
-    steps: int = 2000
-    warm_up: int = 100  # steps
-    final: float = 0.1  # of the learning rate, at the last step
-    batch: int = 12  # windows in one forward pass, over all processes
+    steps: int = 1000
+    warm_up: int = 20  # steps
+    final: float = 0.0  # of the learning rate, at the last step
+    batch: int = 32  # windows in one forward pass, over all processes
     accumulate: int = 1  # forward passes in one step
     seed: int = 0
-    evaluate_every: int = 250  # steps
+    evaluate_every: int = 100  # steps
     evaluate_windows: int = 256  # of the validation split, the same at every evaluation
 
     def __post_init__(self) -> None:
@@ -71,9 +71,10 @@ class Recipe:
     def says(self, block: int) -> str:
         """Return the recipe in a line."""
         times = f" × {self.accumulate}" if self.accumulate > 1 else ""
+        muon = f"muon at {self.matrix_rate:g} and " if self.optimiser == "muon" else ""
         return (
-            f"{self.steps} steps of {self.batch}{times} windows of {block} tokens; {self.optimiser} at "
-            f"{self.learning_rate:g}, {self.warm_up} steps of warm-up, down to {self.learning_rate * self.final:g}; "
+            f"{self.steps} steps of {self.batch}{times} windows of {block} tokens; {muon}adamw at "
+            f"{self.learning_rate:g}, {self.warm_up} steps of warm-up, down to {self.final:g} of that; "
             f"seed {self.seed}"
         )
 

@@ -5,6 +5,7 @@ does forward and backward in bfloat16 and gets the gradient back in float32; the
 optimiser and the loss stay in float32. Compiled, forward and backward are one graph (`compiling.py`).
 """
 
+import copy
 from typing import Literal
 
 import torch
@@ -48,12 +49,17 @@ class Step:
         self.flat = Flat(model)
         self.optimiser = optimiser_for(self.flat, recipe)
         self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+        # The model that computes: itself, or a copy whose weights are views of the vector converted.
+        self._worker = model if precision == "float32" else copy.deepcopy(model).to(self.dtype)
+        self._rounded = self.flat.vector.to(self.dtype)
+        self._weights = self.flat.attach(self._worker, self._rounded)
         self.gradient_norm = torch.zeros((), device=self.flat.vector.device)
         self._gradient = compiled_gradient(self._loss_at) if compiled else self._eager_gradient
 
     def __call__(self, batches: list[tuple[Tensor, Tensor]], learning_rate_factor: float) -> Tensor:
         """Return the mean loss of `batches` after one update from their mean gradient."""
-        self.model.train()
+        if not self._worker.training:
+            self._worker.train()
         losses, gradient = [], None
         for tokens, targets in batches:
             loss, new = self._gradient(self.flat.vector, tokens, targets)
@@ -67,7 +73,7 @@ class Step:
         if self.recipe.clip:
             gradient *= torch.clamp(self.recipe.clip / (self.gradient_norm + 1e-6), max=1.0)
         self.optimiser.update(gradient, learning_rate_factor)
-        return torch.stack(losses).mean()
+        return losses[0] if len(losses) == 1 else torch.stack(losses).mean()
 
     @torch.no_grad()
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
@@ -87,12 +93,15 @@ class Step:
     def _loss_at(self, vector: Tensor, tokens: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of the model if its weights were `vector`."""
         weights = self.flat.named(vector.to(self.dtype))
-        return _cross_entropy(functional_call(self.model, weights, (tokens,)), targets)
+        return _cross_entropy(functional_call(self._worker, weights, (tokens,)), targets)
 
     def _eager_gradient(self, vector: Tensor, tokens: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        vector = vector.detach().requires_grad_()
-        loss = self._loss_at(vector, tokens, targets)
-        return loss.detach(), torch.autograd.grad(loss, vector)[0]
+        """Return the loss and its gradient, without a compiler: by autograd on the model that computes."""
+        if self._rounded is not vector:
+            self._rounded.copy_(vector)
+        loss = _cross_entropy(self._worker(tokens), targets)
+        found = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
+        return loss.detach(), torch.cat([part.reshape(-1) for part in found]).float()
 
 
 def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
