@@ -203,7 +203,7 @@ def main() -> None:
         f"Peers: {versions}. nanoGPT keeps no cache; transformers' GPT-2 cannot go past its positions.",
         "Edgewise is timed as `edgewise.sample` is called, from text to text; its peers from tokens to tokens.",
         "Past the block the last 64 tokens are computed again for each new one, by all: that is what the model says.",
-        f"Medians of {arguments.rounds} timings, taken in turns; when they began the load of the machine was {load:.1f}.",
+        f"Medians of {arguments.rounds} timings, taken in turns; the load of the machine before them was {load:.1f}.",
     ]
     print("wrote", write(__file__, "Sampling", arguments.threads, tables, notes, raw).name)
 
