@@ -52,6 +52,15 @@ def test_a_row_that_sees_nothing_has_a_cell_of_zeros(make: Any) -> None:
     assert (one.out == 0).all()
 
 
+def test_a_row_that_sees_nothing_has_what_the_model_adds(make: Any) -> None:
+    call = Call(**{**vars(make.call(query=7, key=5, graph=causal())), "hidden": -1e4})
+    one = cell(call, 0, 0, 0, 3)
+    assert (one.allowed, one.hidden, one.exp) == (False, -1e4, np.exp(one.score - 1e4 - one.largest))
+    np.testing.assert_allclose(one.weight, row(call, 0, 0, 0, precision="float64")[3], rtol=1e-9)
+    assert f"the row has no edge, so the model adds -10000 to all: exp({one.score:.6g} + -10000 − " in str(one)
+    assert cell(call, 0, 0, 6, 4).hidden is None
+
+
 def test_the_arithmetic_reads_as_one_would_write_it() -> None:
     drawn = [np.array(numbers, np.float32)[None, None] for numbers in ([[1, 2]], [[3, 1], [0.5, 0]], [[8, 0], [0, 8]])]
     query, key, value = map(Array.of, drawn)

@@ -5,7 +5,7 @@ the affair of a `Source`: in memory here, mapped from a file in `edgewise.record
 """
 
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ BITS: dict[str, np.dtype[Any]] = {
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
+@runtime_checkable
 class Source(Protocol):
     """Where the bits of an array lie."""
 

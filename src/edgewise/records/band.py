@@ -70,8 +70,8 @@ class Band:
         lines = slice(self._own.start // down, -(-self._own.stop // down))
         for cells, name, fill, add in (
             (self._largest, "largest", -np.inf, np.maximum),
-            (self._total, "total", 0, np.add),
-            (self._edges, "edges", 0, np.add),
+            (self._total, "total", 0.0, np.add),
+            (self._edges, "edges", 0.0, np.add),
         ):
             getattr(self._found, name)[columns, lines] = halved(filled(cells[columns], down, fill), down, add)
 
@@ -87,7 +87,7 @@ class Band:
         room = self._room[: len(keys) * len(self._rows)].reshape(len(keys), len(self._rows))
         scores = self._scores(self._rows, slice(keys.start, keys.stop), room).T
         step = across or len(keys)
-        plain = None if self._weights else _split(scores if mask is True else np.where(mask, scores, 0), step, 0)
+        plain = None if self._weights else _split(scores if mask is True else np.where(mask, scores, 0), step, 0.0)
         if mask is not True:
             np.copyto(scores, -np.inf, where=~mask)
         split = _split(scores, step, -np.inf)
@@ -104,7 +104,7 @@ class Band:
             self._seen = range(self._seen.start if self._seen else first, columns.stop)
             self._largest[columns], self._total[columns] = largest, total
             counted = np.ones((len(keys), 1), bool) if mask is True else mask
-            self._edges[columns] = _split(counted, step, False).sum(1, dtype=np.int32)
+            self._edges[columns] = _split(counted, step, 0.0).sum(1, dtype=np.int32)
         if not self._known:
             self._parts.append((columns, largest.max(0), total.sum(0, dtype=np.float64)))
 

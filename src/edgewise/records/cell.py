@@ -35,11 +35,13 @@ class Cell:
         bias: what is added; None for nothing.
         score: capped + bias.
         allowed: whether there is an edge.
-        largest: the largest score of the row, over its edges and the sink; 0 where the row sees nothing.
-        exp: exp(score − largest); 0 where there is no edge.
+        largest: the largest score of the row, over its edges and the sink; 0 where nothing is in the row.
+        hidden: what the model adds to every score of a row that sees nothing; None for all other rows, and where it has
+            −∞ there.
+        exp: exp(score − largest), `hidden` added to the score; 0 where there is no edge and nothing is added.
         sink: exp(sink − largest); None where there is no sink.
         total: the sum of `exp` over the row, and the sink's.
-        weight: exp / total; 0 where the row sees nothing.
+        weight: exp / total; 0 where nothing is in the row.
         value: what the key hands over.
         share: weight × value, its part of the output.
         out: the output of the row, the sum of the shares of all keys.
@@ -61,6 +63,7 @@ class Cell:
     score: float
     allowed: bool
     largest: float
+    hidden: float | None
     exp: float
     sink: float | None
     total: float
@@ -87,8 +90,11 @@ class Cell:
             lines.append(
                 f"exp      exp({self.score:.6g} − {self.largest:.6g}) = {self.exp:.6g}, the row's largest taken away"
             )
-        else:
+        elif self.hidden is None:
             lines.append("masked   no edge: −∞, and exp(−∞) = 0")
+        else:
+            added = f"exp({self.score:.6g} + {self.hidden:.6g} − {self.largest:.6g}) = {self.exp:.6g}"
+            lines.append(f"masked   the row has no edge, so the model adds {self.hidden:.6g} to all: {added}")
         sink = "" if self.sink is None else f", {self.sink:.6g} of it the sink's"
         lines.append(f"weight   {self.exp:.6g} / {self.total:.6g} = {self.weight:.6g}{sink}")
         lines.append(f"share    {self.weight:.6g} × value = {_vector(self.share)} of out {_vector(self.out)}")
@@ -125,7 +131,9 @@ def _cell(one: Head, row: int, column: int) -> Cell:
     one.squeeze(capped)
     bias = one.bias(rows, everything)
     score = capped if bias is None else capped + bias
-    steps = one.softmax(one.met(one.mask(score, rows, everything), score))
+    masked = one.mask(score, rows, everything)
+    met = one.met(masked, score)
+    steps = one.softmax(met)
     edges = one.edges(rows, everything)
     value, at = one.value, (0, column)
     return Cell(
@@ -145,6 +153,7 @@ def _cell(one: Head, row: int, column: int) -> Cell:
         score=float(score[at]),
         allowed=edges is None or bool(edges[at]),
         largest=float(steps.largest.item()),
+        hidden=None if met is masked else call.hidden,
         exp=float(steps.grown[at]),
         sink=None if steps.sink is None else float(steps.sink.item()),
         total=float(steps.total.item()),

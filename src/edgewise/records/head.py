@@ -58,7 +58,7 @@ class Head:
     def sink(self) -> Numbers | None:
         """The score that joins the sum of every row; None where there is none."""
         sinks = self.call.sinks
-        return None if sinks is None else sinks.wide(self.wide)[self.call.place(self.head)[0]]
+        return None if sinks is None else np.asarray(sinks.wide(self.wide)[self.call.place(self.head)[0]])
 
     def query(self, rows: range) -> Float[np.ndarray, "rows width"]:
         """Return some queries, wide."""

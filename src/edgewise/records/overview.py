@@ -104,7 +104,8 @@ def overview(
 ) -> Overview:
     """A picture of one head, or of a rectangle of it, in float32 and without ever holding the matrix.
 
-    Keys that no row of a stretch can see are not computed.
+    Keys that no row of a stretch can see are not computed. A query without any key is empty in the picture, whatever
+    the model has there (`Call.hidden`).
 
     Args:
         call: the call.

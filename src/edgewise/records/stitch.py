@@ -38,9 +38,14 @@ def stitched(record: Record, site: str | Site, calls: slice | None = None) -> Ca
         raise ArgumentError(f"wanted a call at least; got calls {calls} of {len(record.of(site))}")
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
     for before, part in pairwise(parts):
         _check(before, part)
+    return _joined(parts)
+
+
+def _joined(parts: tuple[Call, ...]) -> Call:
+    """Return the call that follows from calls of one text."""
+    first = parts[0]
     origins = _origins(parts)
     key, value = (_keys(parts, name, origins) for name in ("key", "value"))
     shifts = [origin - origins[0] for origin in origins]

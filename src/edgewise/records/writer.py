@@ -12,7 +12,7 @@ from collections.abc import Generator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +129,7 @@ class Writer:
         self._file.close()
         self._temporary.unlink(missing_ok=True)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Writer":
         return self
 
     def __exit__(
