@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from edgewise import __version__
 from edgewise.cli.derive import DERIVE
 from edgewise.cli.sample import SAMPLE
+from edgewise.cli.trace import TRACE
 from edgewise.cli.train import TRAIN
 from edgewise.errors import EdgewiseError
 
 __all__ = ["main", "parser"]
 
-COMMANDS = (DERIVE, TRAIN, SAMPLE)
+COMMANDS = (DERIVE, TRAIN, SAMPLE, TRACE)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `edgewise` with every command in it."""
     whole = argparse.ArgumentParser(
         prog="edgewise",
-        description="Know what your attention does: derive it, train it, write with it.",
+        description="Know what your attention does: derive it, train it, write with it, look at it.",
         epilog="edgewise COMMAND --help tells all of one command.",
     )
     whole.add_argument("--version", action="version", version=f"edgewise {__version__}")

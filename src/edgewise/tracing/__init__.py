@@ -3,14 +3,40 @@
 `trace` captures every call: queries, keys, values, the edges, what came out. `record` runs a model with and without and
 proves that both gave the same. Each call is seen by one of the `routes`; what was seen is computed again and compared,
 and a call that is not explained is an error.
+
+`target` finds the model that a name stands for, `feed` what it is given to read, and `recorded` runs one on the other.
 """
 
 from edgewise.tracing.call import Attention, Listener
-from edgewise.tracing.capture import record, trace, watched
+from edgewise.tracing.capture import called, record, trace, watched
 from edgewise.tracing.captured import Captured
+from edgewise.tracing.inputs import Feed, Given, feed, recorded
 from edgewise.tracing.masks import Edges
 from edgewise.tracing.run import Run
 from edgewise.tracing.sites import Place
+from edgewise.tracing.targets import FORMS, Reader, Target, from_name, target, tiny_target
 from edgewise.tracing.watch import Watch
 
-__all__ = ["Attention", "Captured", "Edges", "Listener", "Place", "Run", "Watch", "record", "trace", "watched"]
+__all__ = [
+    "FORMS",
+    "Attention",
+    "Captured",
+    "Edges",
+    "Feed",
+    "Given",
+    "Listener",
+    "Place",
+    "Reader",
+    "Run",
+    "Target",
+    "Watch",
+    "called",
+    "feed",
+    "from_name",
+    "record",
+    "recorded",
+    "target",
+    "tiny_target",
+    "trace",
+    "watched",
+]

@@ -16,7 +16,7 @@ from edgewise.tracing.run import Run
 from edgewise.tracing.verify import Check
 from edgewise.tracing.watch import Watch, listening
 
-__all__ = ["record", "trace", "watched"]
+__all__ = ["called", "record", "trace", "watched"]
 
 
 @contextmanager
@@ -74,6 +74,7 @@ def record(
     gradients: bool = False,
     tokens: tuple[tuple[str, ...], ...] | None = None,
     target: str = "",
+    about: Callable[[], Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Record:
     """The record of one run, and the proof that looking changed nothing: the model runs untouched as well.
@@ -85,6 +86,7 @@ def record(
         gradients: whether to compare the gradients of all parameters as well; without, no graph is built.
         tokens: what the model reads, a tuple of texts for each sequence.
         target: which model, in words.
+        about: what else the run was, asked once it is over; as in `Run.describe`.
         **options: what to keep and how to check, as in `trace`.
 
     Raises:
@@ -95,7 +97,7 @@ def record(
         >>> record(layer, (torch.ones(5, 1, 8),) * 3).proof.exact
         True
     """
-    run_it = _called if forward is None else forward
+    run_it = called if forward is None else forward
 
     def plain() -> Any:
         with repeatable(model):
@@ -105,7 +107,8 @@ def record(
     with trace(model, **options) as run:
         seen = numbers_of(model, run_it, inputs, gradients=gradients)
         run.proof = proven(untouched, seen, plain)
-        run.describe(tokens=tokens, target=target)
+        said: dict[str, Any] = {"tokens": tokens, "target": target}
+        run.describe(**said | dict(about() if about is not None else {}))
     return run.record()
 
 
@@ -120,7 +123,8 @@ def watched(watch: Watch) -> Generator[None]:
         yield
 
 
-def _called(model: Any, inputs: Any) -> Any:
+def called(model: Any, inputs: Any) -> Any:
+    """What a model gives for named arguments as a mapping, several as a tuple, or one."""
     if isinstance(inputs, Mapping):
         return model(**inputs)
     return model(*inputs) if isinstance(inputs, tuple) else model(inputs)
