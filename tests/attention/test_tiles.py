@@ -37,7 +37,7 @@ def test_tiles_hold_the_graph_cell_by_cell(graph: Graph, query: int, rows: int) 
         assert height <= rows
         cells = torch.zeros(height, tile.columns)
         for columns, mask in masks.of(tile.look) if tile.look else ():
-            cells[:, columns] += mask
+            cells[:, columns] += (mask == 0).float()
         for sequence in range(batch) if tile.batch is None else [tile.batch]:
             for columns, where in tile.parts():
                 assert not found[sequence, tile.rows, where].any()

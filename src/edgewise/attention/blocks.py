@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from edgewise.attention.call import Call, grouped
-from edgewise.attention.kernel import Inputs, Problem, backward, forward
+from edgewise.attention.kernel import backward, forward
 from edgewise.attention.tiles import tiles
+from edgewise.attention.workspace import Inputs, Problem
 from edgewise.errors import RunError
 from edgewise.graphs import Graph, full
 
@@ -75,19 +76,20 @@ def share(graph: Graph, query: int, key: int) -> float:
 class _Blocks(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, problem: Problem, *given: Any) -> Tensor:
-        ctx.problem = problem
-        ctx.save_for_backward(*given)
         with torch.autocast("cpu", enabled=False):
-            return forward(problem, Inputs(*given))
+            out, totals = forward(problem, Inputs(*given))
+        ctx.problem = problem
+        ctx.save_for_backward(*given, out, totals)
+        return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         if torch.is_grad_enabled():
             raise RunError("the blocks route has no second derivative; ask attend for route='matmul', which has")
         with torch.autocast("cpu", enabled=False):
-            return None, *backward(
-                ctx.problem, Inputs(*ctx.saved_tensors), grads[0], wants_bias=ctx.needs_input_grad[4]
-            )
+            *given, out, totals = ctx.saved_tensors
+            wants_bias = ctx.needs_input_grad[4]
+            return None, *backward(ctx.problem, Inputs(*given), out, totals, grads[0], wants_bias=wants_bias)
 
 
 def _height(heads: int) -> int:
