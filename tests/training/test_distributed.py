@@ -65,8 +65,15 @@ def test_others_that_cannot_be_reached_are_a_mistake(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_curve_of_one(start: Start, book: Path, tmp_path: Path) -> None:
-    recipe = (*TINY, *PLAIN, "--steps", "40", "--evaluate-every", "20", "--accumulate", "2")
+@pytest.mark.parametrize(
+    # Muon rounds to bfloat16 on its way: where a sum in another order flips one of those bits, the curves part a little.
+    ("optimiser", "rounding"),
+    [("adamw", 1e-4), ("muon", 3e-2)],
+)
+def test_two_processes_give_the_curve_of_one(
+    start: Start, book: Path, tmp_path: Path, optimiser: str, rounding: float
+) -> None:
+    recipe = (*TINY, *PLAIN, "--steps", "40", "--evaluate-every", "20", "--accumulate", "2", "--optimiser", optimiser)
     two = start(
         "--nproc-per-node=2",
         "--master-port=0",
@@ -84,13 +91,11 @@ def test_two_processes_give_the_curve_of_one(start: Start, book: Path, tmp_path:
     told, wrong = two.communicate()
     assert two.returncode == 0, wrong
     assert told.count("done  ") == 1
-    for name in ("loss", "validation_loss", "gradient_norm"):
+    for name in ("loss", "validation_loss"):
         here, there = numbers(tmp_path / "one", name), numbers(tmp_path / "two", name)
         assert len(here) == (3 if name == "validation_loss" else 40)
-        torch.testing.assert_close(torch.tensor(there), torch.tensor(here), rtol=1e-3, atol=1e-4)
-    assert load(tmp_path / "two").validation_loss == pytest.approx(
-        numbers(tmp_path / "one", "validation_loss")[-1], rel=1e-3
-    )
+        torch.testing.assert_close(torch.tensor(there), torch.tensor(here), rtol=0, atol=rounding)
+    assert load(tmp_path / "two").validation_loss == min(numbers(tmp_path / "two", "validation_loss"))
 
 
 @pytest.mark.slow
