@@ -1,34 +1,28 @@
-"""Models that have been compiled run uncompiled while they are watched: compiled code has no calls to see."""
+"""Compiled code runs uncompiled while attention is watched: there are no calls to see in it.
+
+What has been compiled is kept, and used again afterwards. `flex_attention` is the exception: its compiled form is the
+one to have, and what goes in and comes out is all there is to see.
+"""
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
-from torch import nn
 
-__all__ = ["is_compiled", "uncompiled"]
-
-
-def is_compiled(model: object) -> bool:
-    """Whether the model, or a part of it, has been handed to `torch.compile`."""
-    if "torch._dynamo" not in sys.modules:
-        return False  # nothing has
-    parts: list[Any] = list(model.modules()) if isinstance(model, nn.Module) else [model]
-    return any(
-        hasattr(part, "_orig_mod")
-        or hasattr(part, "_torchdynamo_orig_callable")
-        or getattr(part, "_compiled_call_impl", None) is not None
-        for part in parts
-    )
+__all__ = ["compiled_after_all", "uncompiled"]
 
 
 @contextmanager
-def uncompiled(model: object) -> Generator[None]:
-    """While this lasts, compiled code runs as it was written, if the model has any; what is compiled is kept."""
-    if not is_compiled(model):
-        yield
+def uncompiled() -> Generator[None]:
+    """While this lasts, compiled code runs as it was written."""
+    if "torch._dynamo" not in sys.modules:
+        yield  # nothing has been compiled
         return
     with torch.compiler.set_stance("force_eager"):
         yield
+
+
+def compiled_after_all() -> AbstractContextManager[object]:
+    """While this lasts, compiled code runs compiled."""
+    return torch.compiler.set_stance("default") if "torch._dynamo" in sys.modules else nullcontext()

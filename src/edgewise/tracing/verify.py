@@ -15,6 +15,7 @@ from edgewise.attention import attend, reference
 from edgewise.errors import TraceError
 from edgewise.graphs import Graph
 from edgewise.tracing.call import Attention
+from edgewise.tracing.masks import Edges
 
 __all__ = ["Check", "Checked", "compared"]
 
@@ -96,6 +97,8 @@ def _difference(attention: Attention, out: Tensor, rows: Tensor) -> tuple[float,
             # A softmax over nothing is NaN where nobody guards it.
             hidden, difference = math.nan, difference.masked_fill(lost, 0)
             largest = float(difference.max())
+    if largest <= ROUNDINGS * _unit(attention, out) * float(got.abs().max()):
+        return largest, hidden
     values = attention.value.detach().aminmax()
     size = max(abs(float(values.min)), abs(float(values.max)))
     if largest <= ROUNDINGS * _unit(attention, out) * size:
@@ -133,9 +136,9 @@ def _part(attention: Attention, out: Tensor, rows: Tensor) -> _Part:
     wide = torch.promote_types(torch.promote_types(attention.query.dtype, out.dtype), torch.float32)
     query = attention.query.detach() if whole else attention.query.detach()[:, :, rows]
     bias = edges.bias if edges.bias is None or whole or edges.bias.shape[2] == 1 else edges.bias[:, :, rows]
-    allowed = _cells(attention, edges.allowed, rows)
-    empty = ~allowed.any(-1, keepdim=True)
-    if math.isfinite(edges.hidden) and bool(empty.any()):
+    lengths = (attention.query.shape[2], attention.key.shape[2], len(rows), 3)
+    allowed, empty, some = attention.memory.recall(attention.masks, lengths, lambda: _cells(attention, edges, rows))
+    if some and math.isfinite(edges.hidden):
         allowed = allowed | empty
         shift = empty.to(wide) * edges.hidden
         bias = shift if bias is None else bias.to(wide) + shift
@@ -165,7 +168,14 @@ def _unit(attention: Attention, out: Tensor) -> float:
     return max(torch.finfo(dtype).eps for dtype in (out.dtype, attention.query.dtype))
 
 
-def _cells(attention: Attention, allowed: Graph | Tensor, rows: Tensor) -> Tensor:
+def _cells(attention: Attention, edges: Edges, rows: Tensor) -> tuple[Tensor, Tensor, bool]:
+    """The edges of some rows, which of these have none, and whether any has."""
+    allowed = _allowed(attention, edges.allowed, rows)
+    empty = ~allowed.any(-1, keepdim=True)
+    return allowed, empty, bool(empty.any())
+
+
+def _allowed(attention: Attention, allowed: Graph | Tensor, rows: Tensor) -> Tensor:
     """The edges of some rows, (batch or 1, heads or 1, rows, key)."""
     if isinstance(allowed, Tensor):
         return allowed[:, :, rows]

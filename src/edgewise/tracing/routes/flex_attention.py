@@ -11,6 +11,7 @@ from torch.nn.attention.flex_attention import BlockMask, create_mask
 
 from edgewise.errors import TraceError
 from edgewise.tracing.call import Attention
+from edgewise.tracing.compiled import compiled_after_all
 from edgewise.tracing.masks import Deferred, Mask
 from edgewise.tracing.watch import offer, watchers
 
@@ -34,9 +35,10 @@ def watched(real: Callable[..., Any]) -> Callable[..., Any]:
         **kwargs: Any,
     ) -> Any:
         def run() -> Any:
-            return real(query, key, value, score_mod, block_mask, scale, *args, **kwargs)
+            with compiled_after_all():
+                return real(query, key, value, score_mod, block_mask, scale, *args, **kwargs)
 
-        found = [] if torch.compiler.is_compiling() else watchers(query.shape[-2], key.shape[-2])
+        found = watchers(query.shape[-2], key.shape[-2])
         if not found:
             return run()
         soft_cap, bias = _score(score_mod, query, key)

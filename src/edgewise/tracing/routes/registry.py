@@ -7,7 +7,7 @@ mask function has that name too, and models read the name themselves to decide w
 
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask
 
 from edgewise.tracing.call import Attention
+from edgewise.tracing.compiled import compiled_after_all
 from edgewise.tracing.masks import Mask, aligned_at_the_start
 from edgewise.tracing.routes.flex_attention import edges_of_blocks
 from edgewise.tracing.routes.replacing import replaced
@@ -48,13 +49,17 @@ def _watched(real: Function, backend: str) -> Function:
     def attention(
         module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Any]:
+        def run() -> tuple[Tensor, Any]:
+            with compiled_after_all() if "flex" in backend else nullcontext():
+                return real(module, query, key, value, attention_mask, *args, **kwargs)
+
         found = watchers(query.shape[2], key.shape[2], module)
         if not found:
-            return real(module, query, key, value, attention_mask, *args, **kwargs)
+            return run()
         return offer(
             found,
             _described(backend, real, module, query, key, value, attention_mask, args, kwargs),
-            lambda: real(module, query, key, value, attention_mask, *args, **kwargs),
+            run,
             lambda answer: answer[0].transpose(1, 2),
             lambda out: (out.transpose(1, 2).contiguous(), None),
         )

@@ -31,7 +31,7 @@ _FUSED = (
 
 def _install(undo: ExitStack) -> None:
     new = {(home, name): watched(getattr(home, name)) for home, name, watched in _PUBLIC}
-    undo.enter_context(replaced_everywhere(new))
+    undo.enter_context(replaced_everywhere(new, {flex.flex_attention: flex_attention.watched}))
     for home, name, watched in _FUSED:
         undo.enter_context(replaced(home, name, watched(getattr(home, name))))
 
