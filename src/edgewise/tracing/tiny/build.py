@@ -10,14 +10,13 @@ from edgewise.errors import RunError
 from edgewise.tracing.tiny.feeds import feeds
 from edgewise.tracing.tiny.kinds import Kind, kind_of, library, model_class
 from edgewise.tracing.tiny.shrink import shrunk
-from edgewise.tracing.tiny.sizes import Level
-from edgewise.tracing.tiny.special import said_of
+from edgewise.tracing.tiny.sizes import LEVELS, Level
+from edgewise.tracing.tiny.special import config_of
 
 __all__ = ["Tiny", "tiny"]
 
 LARGEST = 150_000_000
 """Numbers in a model that is still small."""
-LEVELS: tuple[Level, ...] = ("all", "depth and words", "depth")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +30,8 @@ class Tiny:
     """Named arguments of its forward pass, random."""
     reads: str
     """What they are, in words."""
-    level: Level
-    """How much was shrunk."""
+    level: str
+    """How much was shrunk, in words."""
 
 
 def tiny(type_name: str, seed: int = 0) -> Tiny:
@@ -61,12 +60,12 @@ def tiny(type_name: str, seed: int = 0) -> Tiny:
             except Exception as error:
                 why.append(f"given {reads}: {_told(error)}")
                 continue
-            return Tiny(type_name, kind, model, inputs, reads, level)
+            return Tiny(type_name, kind, model, inputs, reads, level.name)
     raise RunError(f"{type_name} could not be built small and run: {why[0] if why else 'nothing it reads was found'}")
 
 
 def _built(type_name: str, level: Level, seed: int) -> nn.Module:
-    config = shrunk(said_of(type_name, library().CONFIG_MAPPING[type_name]), level)
+    config = shrunk(config_of(type_name, library().CONFIG_MAPPING[type_name]), level)
     made = model_class(type_name)
     with torch.device("meta"):
         size = sum(one.numel() for one in made(config).parameters())

@@ -7,7 +7,7 @@ import dataclasses
 import re
 from typing import Any
 
-from edgewise.tracing.tiny.sizes import HEAD_WIDTH, LAYERS, Level, is_layers, is_token, sections, smaller, token_number
+from edgewise.tracing.tiny.sizes import LAYERS, LEVELS, Level, is_layers, is_token, sections, smaller, token_number
 
 __all__ = ["shrunk"]
 
@@ -17,7 +17,7 @@ _INDICES = re.compile(
 )
 
 
-def shrunk(config: Any, level: Level = "all", tokens: dict[str, int] | None = None) -> Any:
+def shrunk(config: Any, level: Level = LEVELS[0], tokens: dict[str, int] | None = None) -> Any:
     """A config of the same class for a small model.
 
     Args:
@@ -28,6 +28,8 @@ def shrunk(config: Any, level: Level = "all", tokens: dict[str, int] | None = No
     tokens = {} if tokens is None else tokens
     changed: dict[str, Any] = {}
     fields = {name: value for name, value in vars(config).items() if name in _settable(config)}
+    if any(isinstance(value, list | tuple) for name, value in fields.items() if name.endswith("heads")):
+        level = level._replace(width=None)  # each stage has its own, and they fit together as they are
     kept = _kept_layers(fields)
     for name, value in fields.items():
         new = _new(name, value, level, tokens, kept)
@@ -64,12 +66,12 @@ def _new(name: str, value: Any, level: Level, tokens: dict[str, int], kept: tupl
         return _number(name, value, level, tokens, kept)
     if isinstance(value, list | tuple):
         return _several(name, value, level, tokens, kept)
-    return _rotary(value) if isinstance(value, dict) and level == "all" else value
+    return _rotary(value, level.head // 2) if isinstance(value, dict) and level.width is not None else value
 
 
 def _number(name: str, value: int, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> int:
     if is_token(name):
-        return token_number(name, tokens) if value >= 0 and level != "depth" else value
+        return token_number(name, tokens) if value >= 0 and level.words else value
     if is_layers(name):
         return len(kept[1]) if value == kept[0] else min(value, LAYERS)
     return smaller(name, value, level)
@@ -78,7 +80,7 @@ def _number(name: str, value: int, level: Level, tokens: dict[str, int], kept: t
 def _several(name: str, value: Any, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> Any:
     total, layers = kept
     make: Any = type(value) if type(value) in (list, tuple) else list
-    if is_token(name) and level != "depth" and all(type(one) is int for one in value):
+    if is_token(name) and level.words and all(type(one) is int for one in value):
         return make(token_number(f"{name}{number or ''}", tokens) for number in range(len(value)))
     if len(value) == total > LAYERS:
         return make(value[layer] for layer in layers)
@@ -91,10 +93,9 @@ def _several(name: str, value: Any, level: Level, tokens: dict[str, int], kept: 
     return value
 
 
-def _rotary(value: dict[str, Any]) -> dict[str, Any]:
+def _rotary(value: dict[str, Any], half: int) -> dict[str, Any]:
     """How heads are turned: of a narrower head each part is narrower."""
-    half = HEAD_WIDTH // 2
-    found = {name: _rotary(one) if isinstance(one, dict) else one for name, one in value.items()}
+    found = {name: _rotary(one, half) if isinstance(one, dict) else one for name, one in value.items()}
     if "mrope_section" in found:
         turning = int(half * float(value.get("partial_rotary_factor", 1.0)))
         found["mrope_section"] = sections(found["mrope_section"], turning)
