@@ -99,13 +99,19 @@ class Run:
         if self._path is not None:
             return open_record(self._path)
         calls = tuple(one.call() for one in self.calls)
-        return Record(calls, **self._about, proof=self.proof, made=made())
+        return Record(calls, **self._said(), proof=self.proof, made=made())
 
     def close(self, *, whole: bool) -> None:
         """End the file, if there is one: put it in its place, or discard it where the run has failed."""
         if self._writer is None:
             return
         if whole:
-            self._writer.describe(**self._about, proof=self.proof, made=made())
+            self._writer.describe(**self._said(), proof=self.proof, made=made())
             self._writer.close()
         self._writer.discard()
+
+    def _said(self) -> dict[str, Any]:
+        if not self.unexplained:
+            return self._about
+        inputs = {**self._about.get("inputs", {}), "unexplained": dict(self.unexplained)}
+        return {**self._about, "inputs": inputs}
