@@ -12,6 +12,7 @@ from edgewise.graphs import Graph, chunks, keys, window
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's own, raised while it compiles
     pytest.mark.skipif(shutil.which("g++") is None, reason="compiling flex_attention on a CPU needs g++"),
 ]
 
