@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgewise.attention.tiles import Masks, tiles
+from edgewise.attention.tiles import Masks, tiling
 from edgewise.graphs import Graph, causal, chunks, documents, full, keys, prefix, window
 
 
@@ -32,7 +32,7 @@ def test_tiles_hold_the_graph_cell_by_cell(graph: Graph, query: int, rows: int) 
     batch = graph.batch or 1
     found = torch.zeros(batch, query, 40, dtype=torch.bool)
     masks = Masks(torch.float32)
-    for tile in tiles(graph, query, 40, rows):
+    for tile in tiling(graph, query, 40, rows).tiles:
         height = tile.rows.stop - tile.rows.start
         assert height <= rows
         cells = torch.zeros(height, tile.columns)
@@ -47,16 +47,16 @@ def test_tiles_hold_the_graph_cell_by_cell(graph: Graph, query: int, rows: int) 
 
 
 def test_all_tiles_of_a_window_but_the_first_look_alike() -> None:
-    looks = {tile.look for tile in tiles(window(64), 1024, 1024, 32)[3:]}
+    looks = {tile.look for tile in tiling(window(64), 1024, 1024, 32).tiles[3:]}
     assert len(looks) == 1
 
 
 def test_a_tile_of_edges_alone_has_no_mask() -> None:
-    assert all(tile.look is None for tile in tiles(chunks(32), 128, 128, 32))
+    assert all(tile.look is None for tile in tiling(chunks(32), 128, 128, 32).tiles)
 
 
 def test_only_the_columns_at_the_diagonal_are_masked_under_causal() -> None:
-    (last,) = (tile for tile in tiles(causal(), 512, 512, 64) if tile.rows.start == 448)
+    (last,) = (tile for tile in tiling(causal(), 512, 512, 64).tiles if tile.rows.start == 448)
     assert last.look is not None
     ((columns, mask),) = Masks(torch.float32).of(last.look)
     assert (columns.start, columns.stop) == (449, 512)
@@ -65,7 +65,7 @@ def test_only_the_columns_at_the_diagonal_are_masked_under_causal() -> None:
 
 def test_masks_of_irregular_graphs_are_not_all_held_at_once() -> None:
     masks = Masks(torch.float32)
-    for tile in tiles(documents(np.arange(2000) // 97) & causal(), 2000, 2000, 16):
+    for tile in tiling(documents(np.arange(2000) // 97) & causal(), 2000, 2000, 16).tiles:
         if tile.look is not None:
             masks.of(tile.look)
     assert len(masks._made) <= 16

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from edgewise.attention.call import Call, grouped
 from edgewise.attention.kernel import backward, forward
-from edgewise.attention.tiles import tiles
+from edgewise.attention.tiles import Tiling, tiling
 from edgewise.attention.workspace import Inputs, Problem
 from edgewise.errors import RunError
 from edgewise.graphs import Graph, full
@@ -48,9 +48,8 @@ def run(call: Call) -> Tensor:
     heads = math.prod(key.shape[:-2])
     flat = query.reshape(heads, each, *query.shape[-2:]).transpose(1, 2).reshape(heads, rows * each, query.shape[-1])
     keys, values = key.reshape(heads, *key.shape[-2:]), value.reshape(heads, *value.shape[-2:])
-    height = _height(heads * each)
     problem = Problem(
-        tiles=tiles(call.graph or full(), rows, columns, height),
+        tiling=_fitting(call.graph if isinstance(call.graph, Graph) else full(), rows, columns, heads * each),
         each=each,
         groups=groups,
         sequences=(call.graph.batch or 1) if isinstance(call.graph, Graph) else 1,
@@ -68,9 +67,7 @@ def run(call: Call) -> Tensor:
 
 def share(graph: Graph, query: int, key: int) -> float:
     """The part of all cells that this route computes."""
-    found = tiles(graph, query, key, 128)
-    cells = sum((tile.rows.stop - tile.rows.start) * tile.columns for tile in found)
-    return cells / (query * key * (graph.batch or 1))
+    return tiling(graph, query, key, 128).cells / (query * key * (graph.batch or 1))
 
 
 class _Blocks(torch.autograd.Function):
@@ -92,8 +89,14 @@ class _Blocks(torch.autograd.Function):
             return None, *backward(ctx.problem, Inputs(*given), out, totals, grads[0], wants_bias=wants_bias)
 
 
+def _fitting(graph: Graph, query: int, key: int, heads: int) -> Tiling:
+    """Tiles of a fitting height: low ones hold fewer cells beside the edges, high ones cost less between products."""
+    height = _height(heads)
+    low, high = tiling(graph, query, key, height), tiling(graph, query, key, 2 * height)
+    return high if high.cells <= 1.1 * low.cells else low
+
+
 def _height(heads: int) -> int:
-    """Rows of a tile: few waste few cells beside the edges, many waste less time between the products."""
     return min(256, max(32, 1024 // max(1, heads)))
 
 

@@ -153,7 +153,7 @@ def _rows(problem: Problem, query: Tensor, width: int) -> Tensor:
     """Room for `width` numbers for each row of the query; zeros, unless the tiles will write every row."""
     shape = (*query.shape[:-1], width)
     written = 0
-    for tile in problem.tiles:
+    for tile in problem.tiling.tiles:
         written += (tile.rows.stop - tile.rows.start) * (problem.sequences if tile.batch is None else 1)
     everything = query.shape[1] // problem.each * problem.sequences
     return query.new_empty(shape) if written == everything else query.new_zeros(shape)
@@ -162,7 +162,6 @@ def _rows(problem: Problem, query: Tensor, width: int) -> Tensor:
 def _shares(problem: Problem, given: Inputs) -> list[slice]:
     """The flattened heads, cut into one piece a thread; one piece where that is not worth starting threads."""
     heads, threads = given.key.shape[0], torch.get_num_threads()
-    cells = sum((tile.rows.stop - tile.rows.start) * tile.columns for tile in problem.tiles)
-    if heads < threads or heads * problem.each * cells // problem.sequences < _WORTH:
+    if heads < threads or heads * problem.each * problem.tiling.cells // problem.sequences < _WORTH:
         return [slice(0, heads)]
     return cut(heads, threads)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from edgewise.graphs import Block, Graph, Ranges
 
-__all__ = ["Look", "Masks", "Tile", "tiles"]
+__all__ = ["Look", "Masks", "Tile", "Tiling", "tiling"]
 
 # Looks whose masks are held at once: enough for regular graphs, and little memory for irregular ones.
 _HELD = 16
@@ -56,9 +56,17 @@ class Tile(NamedTuple):
             column = after
 
 
+class Tiling(NamedTuple):
+    """A graph in tiles."""
+
+    tiles: tuple[Tile, ...]
+    cells: int
+    """Cells in all tiles together, edges or not."""
+
+
 # A model asks for the same graph and lengths in every layer; the answer depends on nothing else.
-@lru_cache(maxsize=8)
-def tiles(graph: Graph, query: int, key: int, rows: int) -> tuple[Tile, ...]:
+@lru_cache(maxsize=16)
+def tiling(graph: Graph, query: int, key: int, rows: int) -> Tiling:
     """The tiles of a graph, each of at most `rows` rows; rows without any key may be in none."""
     ranges = graph.ranges(query, key)
     found: list[Tile] = []
@@ -68,7 +76,7 @@ def tiles(graph: Graph, query: int, key: int, rows: int) -> tuple[Tile, ...]:
         shared = ranges.batch is not None and blocks[0].batch is None
         for batch in range(ranges.batch or 1) if shared else [blocks[0].batch]:
             found.append(_tile(blocks, ranges, batch))
-    return tuple(found)
+    return Tiling(tuple(found), sum((tile.rows.stop - tile.rows.start) * tile.columns for tile in found))
 
 
 def _tile(blocks: tuple[Block, ...], ranges: Ranges, batch: int | None) -> Tile:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.attention.tiles import Masks, Tile
+from edgewise.attention.tiles import Masks, Tile, Tiling
 
 __all__ = ["Inputs", "Problem", "Strip", "Workspace"]
 
@@ -23,7 +23,7 @@ _CACHE = 1 << 20
 class Problem(NamedTuple):
     """All of a call but its tensors."""
 
-    tiles: tuple[Tile, ...]
+    tiling: Tiling
     each: int
     """Query heads that share a key-value head."""
     groups: int
@@ -67,7 +67,7 @@ class Workspace:
         """Every tile, cut by heads so that its scores stay in cache; a bias keeps sequences apart too."""
         problem, bytes_each = self.problem, self.given.query.element_size()
         own = self.given.query.shape[0] // problem.sequences
-        for tile in problem.tiles:
+        for tile in problem.tiling.tiles:
             first, last = self.heads.start, self.heads.stop
             if tile.batch is not None:
                 first, last = max(first, tile.batch * own), min(last, (tile.batch + 1) * own)
