@@ -121,9 +121,9 @@ def _perceived(target: Target, given: Given) -> Feed:
 
 def _decoding(found: Feed, target: Target, given: Given) -> Feed:
     """What a decoder reads: a text, or the token that begins one."""
-    config = target.model.config
-    start = getattr(config, "decoder_start_token_id", None)
-    start = getattr(config, "bos_token_id", None) if start is None else start
+    said = [target.model.config, getattr(target.model, "generation_config", None)]
+    starts = [getattr(one, name, None) for name in ("decoder_start_token_id", "bos_token_id") for one in said]
+    start = next((one for one in starts if isinstance(one, int)), None)
     ids = [] if given.decoder_text is None else _tokens(target, given.decoder_text)
     ids = ids if start is None or (ids and ids[0] == start) else [int(start), *ids]
     if not ids:
@@ -170,7 +170,10 @@ def _name_tokens(found: Feed, reader: Reader | None, ids: Tensor | None) -> None
 
 
 def _pieces(reader: Reader | None, ids: Sequence[Sequence[int]]) -> Tokens | None:
-    return None if reader is None else tuple(reader.pieces(row) for row in ids)
+    try:
+        return None if reader is None else tuple(reader.pieces(row) for row in ids)
+    except MissingError:
+        return None  # numbers were given, and no tokenizer lies there to say what they mean
 
 
 def _ids(inputs: Any) -> Tensor | None:

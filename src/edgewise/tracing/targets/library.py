@@ -74,7 +74,10 @@ def from_library(name: str, *, dtype: torch.dtype | None, device: str, local: bo
 
     def tokenizer() -> Any:
         with _quiet(transformers), _told(name, "a tokenizer", local):
-            return transformers.AutoTokenizer.from_pretrained(where, **options)
+            found = transformers.AutoTokenizer.from_pretrained(where, **options)
+            if len(found.get_vocab()) <= len(found.all_special_tokens):
+                raise OSError("there are no files of one")  # the library makes an empty one where there are none
+            return found
 
     def processor(kind: str) -> Any:
         with _quiet(transformers), _told(name, f"{kind} processor", local):

@@ -83,9 +83,9 @@ _RULES = (
     _rule(r"d_model|n_embd|dim|width|out_dim|output_dim|projection_dim|proj_dim|.*projection_size|d_embed", "width"),
     _rule(r"d_latents", "width"),
 )
-_LAYERS = re.compile(r"(num_|n_|.*_)?(hidden_)?layers?(_num)?|depth|.*_num_layers|num_\w+_layers|.*_depth|.*num_blocks")
+_LAYERS = re.compile(r"(\w+_)?(layers|num_blocks|depth)|n_layer|num_layer|layers_num|\w+_layers_num")
 _NOT_LAYERS = re.compile(
-    r".*(dense|shared|predict|top_down|proj|index|first|last|head|mlp|window|nextn|hash)_?.*layers.*"
+    r".*(dense|shared|predict|top_down|proj|index|first|last|head|mlp|window|nextn|hash|feature)_?.*layers"
 )
 _TOKEN = re.compile(r"(.*_)?token_(id|index|ids)|.*_id|.*(ids|index)_of_\w+|forced_\w+_token_id|blank_token")
 _FIRST: Mapping[str, int] = MappingProxyType({"pad": 0, "bos": 1, "eos": 2, "decoder_start": 1, "unk": 3, "mask": 4})
