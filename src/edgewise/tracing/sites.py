@@ -150,6 +150,9 @@ def _position(module: nn.Module | None, arguments: dict[Any, Any], query: int) -
         length = getattr(cache, "get_seq_length", None)
         if callable(length):
             layer = getattr(module, "layer_idx", None)
-            seen = length(layer) if isinstance(layer, int) else length()
+            try:
+                seen = length(layer) if isinstance(layer, int) else length()
+            except ValueError:
+                continue  # a layer that keeps a state and counts no keys
             return max(0, int(seen) - query)  # pyright: ignore[reportArgumentType] - an int or a tensor of one
     return None
