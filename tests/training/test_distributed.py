@@ -66,7 +66,7 @@ def test_others_that_cannot_be_reached_are_a_mistake(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    # Muon rounds to bfloat16 on its way: where a sum in another order flips one of those bits, the curves part a little.
+    # Muon rounds to bfloat16 on its way: where a sum in another order flips one of those bits, the curves part.
     ("optimiser", "rounding"),
     [("adamw", 1e-4), ("muon", 3e-2)],
 )

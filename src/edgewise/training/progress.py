@@ -1,6 +1,7 @@
 """What a person sees while a run runs: a live bar on a terminal, plain lines where the output is kept."""
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -41,20 +42,19 @@ class _Pace:
     def __init__(self, steps: int, clock: Clock) -> None:
         self.steps = steps
         self._clock = clock
-        self._from: tuple[int, float] | None = None
+        # When the latest steps ended; not the first one: it warms up, and may compile.
+        self._ends: deque[float] = deque(maxlen=200)
         self._each: float | None = None  # seconds a token, smoothed
         self._rate = self._left = ""
 
     def see(self, stepped: Stepped) -> None:
         """Take note of a step."""
-        if self._from is None:
-            # The first step warms up, and may compile: time is taken from its end on.
-            self._from = (stepped.step, self._clock())
-        elif done := stepped.step - self._from[0]:
+        self._ends.append(self._clock())
+        if (done := len(self._ends) - 1) > 0:
             each = 1 / stepped.tokens_per_second
             self._each = each if self._each is None else 0.95 * self._each + 0.05 * each
             self._rate = f"{1 / self._each:,.0f} tokens/s"
-            a_step = (self._clock() - self._from[1]) / done
+            a_step = (self._ends[-1] - self._ends[0]) / done
             self._left = f"{duration(a_step * (self.steps - stepped.step))} left" if stepped.step < self.steps else ""
 
     def says(self, losses: str) -> str:
