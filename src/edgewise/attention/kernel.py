@@ -33,10 +33,9 @@ def forward(problem: Problem, given: Inputs) -> tuple[Tensor, Tensor]:
     def some(heads: slice) -> None:
         work = Workspace(problem, given, heads)
         for strip in work.strips():
-            weights, total = _weights(work, strip, wide)
+            weights, total, factor = _weights(work, strip, wide)
             totals[strip.heads, strip.rows] = total
-            target = out[strip.heads, strip.rows]
-            work.product(target, weights, work.part("value", given.value, strip), _factor(total, target.dtype))
+            work.product(out[strip.heads, strip.rows], weights, work.part("value", given.value, strip), factor)
 
     at_once([partial(some, heads) for heads in _shares(problem, given)])
     return out, totals
@@ -65,18 +64,25 @@ def backward(problem: Problem, given: Inputs, out: Tensor, totals: Tensor, grad:
     return Inputs(query, key.to(dtype), value.to(dtype), sum(biases[1:], biases[0]) if biases else None, sinks)
 
 
-def _weights(work: Workspace, strip: Strip, wide: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Weights up to a factor for each row, and the logarithm of each row's sum: see `_factor`."""
+def _weights(work: Workspace, strip: Strip, wide: torch.dtype) -> tuple[Tensor, Tensor, Tensor | float]:
+    """Weights up to a factor for each row, the logarithm of each row's sum, and that factor."""
     if not (strip.tile.look is not None and strip.tile.look.empty):
         weights = work.close(strip, work.scores(strip).exp_())
-        total = _with_sinks(work, strip, weights.sum(-1, dtype=wide).log_())
+        total = _with_sinks(work, strip, _sums(weights, wide).log_())
         if _trusted(total, weights.dtype):
-            return weights, total
+            return weights, total, _factor(total)
     scores = work.hide(strip, work.scores(strip))
     total = scores.to(wide).logsumexp(-1)
     # A query with no key: any number here leaves exp(−∞ − number) = 0.
     total = _with_sinks(work, strip, total.masked_fill_(total == -torch.inf, 0))
-    return _shifted(scores, total), total
+    return _shifted(scores, total), total, 1.0
+
+
+def _sums(weights: Tensor, wide: torch.dtype) -> Tensor:
+    """The sum of each row; for bfloat16 in four parts, because torch sums it wider only after copying all of it."""
+    if weights.dtype == wide or weights.shape[-1] % 4:
+        return weights.sum(-1, dtype=wide)
+    return weights.unflatten(-1, (4, -1)).sum(-1).sum(-1, dtype=wide)
 
 
 def _shifted(scores: Tensor, total: Tensor) -> Tensor:
@@ -101,22 +107,22 @@ def _trusted(total: Tensor, dtype: torch.dtype) -> bool:
     return low.item() > -_TRUSTED and high.item() < _TRUSTED
 
 
-def _factor(total: Tensor, dtype: torch.dtype) -> Tensor | float:
-    """What each row of exp(score) must be multiplied with; nothing where the weights were shifted before."""
-    return (-total).exp_()[..., None] if _trusted(total, dtype) else 1.0
+def _factor(total: Tensor) -> Tensor:
+    """What makes exp(score) of each row a weight."""
+    return total.neg().exp_()[..., None]
 
 
 def _back(work: Workspace, strip: Strip, out: Tensor, total: Tensor, grad: Tensor, to: Inputs) -> None:
     """Take the gradient of the output back through a strip, and add what each input gets of it."""
     dtype = grad.dtype
+    trusted = _trusted(total, dtype)
     weights = work.scores(strip)
-    weights = weights.exp_() if _trusted(total, dtype) else _shifted(weights, total)
-    work.close(strip, weights)
+    weights = work.close(strip, weights.exp_() if trusted else _shifted(weights, total))
     # What each row's weights are worth together; the gradient of a weight counts against it.
     mean = (grad.to(total.dtype) * out).sum(-1)
     if to.sinks is not None:
         to.sinks[strip.heads].sub_(_through_sinks(work, strip, total, mean))
-    factor = _factor(total, dtype)
+    factor = _factor(total) if trusted else 1.0
     got = torch.mul(grad, factor, out=work.room("got", grad.shape))
     work.spread(to.value, strip, weights.mT, got)
     against = (mean[..., None] * factor).to(dtype)
@@ -127,8 +133,8 @@ def _back(work: Workspace, strip: Strip, out: Tensor, total: Tensor, grad: Tenso
             part.add_(cells[..., columns].sum_to_size(part.shape))
     if work.problem.soft_cap is not None:
         scores.mul_(1 - work.room("bent", scores.shape).square_())
-    query = work.room("query", (*scores.shape[:-1], work.given.query.shape[-1]))
-    work.spread(to.key, strip, scores.mT, query)
+    query = work.compact("query", work.given.query[strip.heads, strip.rows])
+    work.spread(to.key, strip, scores.mT, query, work.problem.scale)
     keys = work.part("key", work.given.key, strip)
     work.product(to.query[strip.heads, strip.rows], scores, keys, work.problem.scale)
 

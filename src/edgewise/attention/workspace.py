@@ -6,6 +6,7 @@ length 1 where it is the same; sinks are (groups, 1, each). Products write into 
 memory for each tile costs more than the arithmetic.
 """
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -82,11 +83,10 @@ class Workspace:
 
     def scores(self, strip: Strip) -> Tensor:
         """The scores of a strip before any mask, in a buffer that the next strip overwrites."""
-        query = self.given.query[strip.heads, strip.rows]
-        # The scaled query stays in its room: the backward pass multiplies with it once more.
-        query = torch.mul(query, self.problem.scale, out=self.room("query", query.shape))
-        scores = self.room("scores", (*query.shape[:-1], strip.tile.columns))
-        torch.bmm(query, self.part("key", self.given.key, strip).mT, out=scores)
+        query, key = self.given.query[strip.heads, strip.rows], self.part("key", self.given.key, strip)
+        scores = self.room("scores", (query.shape[0], query.shape[1], strip.tile.columns))
+        # With beta=0 what stood in the room counts for nothing, whatever it was.
+        torch.baddbmm(scores, query, key.mT, beta=0, alpha=self.problem.scale, out=scores)
         if self.problem.soft_cap is not None:
             bent = torch.div(scores, self.problem.soft_cap, out=self.room("bent", scores.shape)).tanh_()
             torch.mul(bent, self.problem.soft_cap, out=scores)
@@ -140,12 +140,11 @@ class Workspace:
             # In float32 a product that writes there takes a slow path: it writes beside first.
             torch.mul(torch.bmm(left, right, out=self.room("product", target.shape)), factor, out=target)
 
-    def spread(self, sums: Tensor, strip: Strip, left: Tensor, right: Tensor) -> None:
-        """Add left · right to the rows of the keys that a strip read."""
-        shape = (left.shape[0], left.shape[1], right.shape[2])
-        part = torch.bmm(left, right, out=self.room("spread", shape))
+    def spread(self, sums: Tensor, strip: Strip, left: Tensor, right: Tensor, factor: float = 1.0) -> None:
+        """Add left · right, times a factor, to the rows of the keys that a strip read."""
+        part = torch.bmm(left, right, out=self.room("spread", (left.shape[0], left.shape[1], right.shape[2])))
         for columns, keys in strip.tile.parts():
-            sums[strip.heads, keys].add_(part[:, columns])
+            sums[strip.heads, keys].add_(part[:, columns], alpha=factor)
 
     def bias_parts(self, bias: Tensor, strip: Strip) -> Iterator[tuple[slice, Tensor]]:
         """The bias of a strip, as views that broadcast over (heads, rows, each, columns), and of which columns."""
@@ -160,7 +159,7 @@ class Workspace:
 
     def room(self, name: str, shape: tuple[int, ...] | torch.Size) -> Tensor:
         """A buffer of this shape, with whatever was left in it."""
-        size = torch.Size(shape).numel()
+        size = math.prod(shape)
         flat = self._rooms.get(name)
         if flat is None or flat.numel() < size:
             flat = self._rooms[name] = self.given.query.new_empty(size)
