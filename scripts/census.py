@@ -56,7 +56,7 @@ class Census(TorchDispatchMode):
             self.fused += 1
         elif name in PRODUCTS:
             self._product(*(args[at] for at in PRODUCTS[name]), out)
-        elif name in ("_softmax", "_safe_softmax"):
+        elif name in ("_softmax", "_safe_softmax", "exp"):  # one that is written out takes the power of e itself
             if id(args[0]) in self._scores:
                 self._softmaxes += 1
                 self._weights[id(out)] = (out, frozenset({self._softmaxes}))

@@ -1,4 +1,4 @@
-"""Writes what the docs say of the code from the code: the tree, the glossary, the help, the ladder, the benchmarks.
+"""Writes what the docs say of the code from it: the tree, the glossary, the help, the ladder, benchmarks, the zoo.
 
 A block stands between `<!-- NAME: made by scripts/docs -->` and `<!-- end -->`. With --check nothing is written and the
 exit status is 1 where a block is out of date. Run it with the environment that scripts/setup makes.
@@ -11,6 +11,8 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from zoo_page import zoo
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "edgewise"
@@ -106,6 +108,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "ladder": ladder,
     "benchmarks": benchmarks,
+    "zoo": zoo,
 }
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "row: "
+COMMAND = [sys.executable, __file__, "--worker"]
 LIFE = 20
 """Types that one worker runs before it makes room for a fresh one."""
 
@@ -52,8 +53,9 @@ def row(name: str) -> dict[str, Any]:
         return found | {"outcome": "no softmax attention", "seconds": round(time.perf_counter() - began, 2)}
     try:
         seen = record(made.model, made.inputs, check="all")
-    except EdgewiseError as error:
-        return found | {"outcome": "not captured", "why": str(error)[:300]}
+    except Exception as error:  # what fails while it is looked at is not captured, whatever the reason
+        told = str(error) if isinstance(error, EdgewiseError) else f"{type(error).__name__}: {error}"
+        return found | {"outcome": "not captured", "why": told[:300]}
     residuals = [call.residual for call in seen.calls if call.residual == call.residual]
     missed = max(0, census.calls - len(seen.calls))
     return found | {
@@ -83,7 +85,7 @@ def work() -> None:
         try:
             found = row(name.strip())
         except Exception as error:
-            found = {"type": name.strip(), "outcome": "failed", "why": f"{type(error).__name__}: {str(error)[:300]}"}
+            found = {"outcome": "failed", "why": f"{type(error).__name__}: {str(error)[:300]}"}
         answers.write(MARK + json.dumps(found) + "\n")
         answers.flush()
 
@@ -115,25 +117,30 @@ class Worker:
             return json.loads(line.removeprefix(MARK))
         slow = time.perf_counter() - began >= self._seconds
         status = self._process.wait()
-        self._process = None
+        self.close()
         why = f"took longer than {self._seconds:g} s" if slow else f"its process ended with status {status}"
-        return {"type": name, "outcome": "failed", "why": why}
+        return {"outcome": "failed", "why": why}
 
     def _begin(self) -> None:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen([sys.executable, __file__, "--worker"], text=True, **pipes)
+        self._process = subprocess.Popen(COMMAND, text=True, **pipes)
         self._left = LIFE
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self._process is None:
+            return
+        self._process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate()  # closes its pipes too
+        self._process = None
 
 
 def survey(names: list[str], rows: dict[str, Any], workers: int, seconds: float, out: Path) -> None:
     """Fill in the rows of some types, and write them all as each comes."""
+    from edgewise.tracing.tiny import types
+
+    kinds = types()
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for name in names:
         waiting.put(name)
@@ -148,7 +155,7 @@ def survey(names: list[str], rows: dict[str, Any], workers: int, seconds: float,
                 found = worker.row(name)
                 with lock:
                     done += 1
-                    rows[name] = found
+                    rows[name] = {"type": name, "kind": kinds[name], **found}
                     write(rows, out)
                     left = (time.perf_counter() - began) / done * (len(names) - done)
                     print(f"{done}/{len(names)}  {name}: {found['outcome']}  ({left:.0f} s left)", flush=True)

@@ -1,0 +1,72 @@
+"""The zoo: a row for each type, whatever becomes of the process that makes it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgewise.errors import TraceError
+
+pytest.importorskip("transformers", reason="needs the extra: pip install 'edgewise[transformers]'")
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture
+def zoo(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import zoo  # pyright: ignore[reportMissingImports] - a script
+
+    return zoo
+
+
+def test_a_type_that_is_captured_has_calls_routes_residual_and_proof(zoo: Any) -> None:
+    row = zoo.row("gpt2")
+    assert row["outcome"] == "captured"
+    assert (row["calls"], row["captured"], row["missed"], row["difference"]) == (2, 2, 0, 0)
+    assert row["routes"] == {"transformers: sdpa": 2}
+    assert row["residual"] < 1e-6
+
+
+def test_a_type_without_softmax_attention_is_not_asked_for_any(zoo: Any) -> None:
+    assert zoo.row("mamba")["outcome"] == "no softmax attention"
+
+
+def test_what_is_missed_is_found_without_our_capture(zoo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import edgewise.tracing
+
+    whole = edgewise.tracing.record
+    monkeypatch.setattr(edgewise.tracing, "record", lambda model, inputs, **how: whole(model, inputs, sites=0, **how))
+    row = zoo.row("gpt2")
+    assert (row["outcome"], row["missed"]) == ("captured in part", 1)
+
+
+def test_what_is_not_explained_is_not_captured(zoo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TraceError("a difference of 1.0")
+
+    monkeypatch.setattr("edgewise.tracing.record", refuse)
+    row = zoo.row("gpt2")
+    assert (row["outcome"], row["why"]) == ("not captured", "a difference of 1.0")
+
+
+def test_a_process_that_dies_or_hangs_spoils_its_own_row_alone(zoo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys, time\\nfor name in sys.stdin:\\n    {}\\n    print('row: {{}}', flush=True)"
+    for last, why in (("sys.exit(3)", "its process ended with status 3"), ("time.sleep(60)", "took longer than 0.5 s")):
+        monkeypatch.setattr(zoo, "COMMAND", [sys.executable, "-c", code.format(last).replace("\\n", "\n")])
+        assert zoo.Worker(0.5).row("gpt2") == {"outcome": "failed", "why": why}
+
+
+@pytest.mark.slow
+def test_rows_are_kept_and_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "zoo.json"
+    command = [sys.executable, SCRIPTS / "zoo.py", "--workers", "1", "--out", out, "gpt2", "mamba"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "1 captured, 1 no softmax attention" in done.stdout
+    held = json.loads(out.read_text(encoding="utf-8"))
+    assert [row["type"] for row in held["rows"]] == ["gpt2", "mamba"]
+    assert held["made"].keys() == {"date", "torch", "transformers"}
