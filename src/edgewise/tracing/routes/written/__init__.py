@@ -17,7 +17,7 @@ from torch import Tensor
 from edgewise.tracing.routes.written.flow import Flow
 from edgewise.tracing.routes.written.names import install
 from edgewise.tracing.routes.written.offering import offered
-from edgewise.tracing.routes.written.rules import rule_of
+from edgewise.tracing.routes.written.rules import known
 from edgewise.tracing.routes.written.trail import Meeting
 from edgewise.tracing.watch import Shared, Watch
 
@@ -26,7 +26,6 @@ __all__ = ["watching"]
 
 class _Thread(threading.local):
     flow: Flow | None = None
-    users: int = 0
 
 
 _thread = _Thread()
@@ -38,9 +37,11 @@ def watching(watch: Watch) -> Generator[None]:
     """While this lasts, the operations of this thread are watched; once, however many do."""
     with _names(watch):
         if _thread.flow is not None:
+            _thread.flow.learn(watch.model)
             yield
             return
-        flow = _thread.flow = Flow(rule_of, _below)
+        flow = _thread.flow = Flow(known, _below)
+        flow.learn(watch.model)
         try:
             with flow:
                 yield

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from edgewise.tracing.masks import HIDDEN, Deferred, Mask
-from edgewise.tracing.routes.written.arrange import Arrangement, Unexplained
-from edgewise.tracing.routes.written.trail import Number, Step, version
+from edgewise.tracing.routes.written.arrange import Arrangement, Unexplained, without_sinks
+from edgewise.tracing.routes.written.trail import Number, Product, Step, version
 
 __all__ = ["Meaning", "meaning"]
 
@@ -19,6 +18,7 @@ class Meaning:
     """What the steps amount to."""
 
     arrangement: Arrangement
+    product: Product
     scale: float = 1.0
     soft_cap: float | None = None
     sinks: Tensor | None = None
@@ -94,13 +94,13 @@ class Fill:
         return torch.zeros(self.where.shape, device=self.where.device).masked_fill_(self.hidden(), lowest)
 
 
-def meaning(arrangement: Arrangement, steps: tuple[Step, ...]) -> Meaning:
+def meaning(arrangement: Arrangement, product: Product, steps: tuple[Step, ...]) -> Meaning:
     """What the steps amount to.
 
     Raises:
         Unexplained: they are not what attention does.
     """
-    found = Meaning(arrangement)
+    found = Meaning(arrangement, product)
     for at, step in enumerate(steps):
         if isinstance(step.by, Tensor) and version(step.by) != step.written:
             raise Unexplained(f"what they were combined with ({step.verb}) has been written to since")
@@ -115,16 +115,7 @@ def _placed(found: Meaning, step: Step, tensor: Tensor) -> Tensor:
     if tensor.dim() > len(axes.sizes):
         raise Unexplained("they are combined with a tensor of more axes")
     tensor = tensor.reshape(*(1,) * (len(axes.sizes) - tensor.dim()), *tensor.shape)
-    return here.placed(tensor, _narrow(here, axes), (here.batch, here.heads, here.query, here.key))
-
-
-def _narrow(here: Arrangement, axes: Any) -> Any:
-    keys = here.size(here.key)
-    step = here.cut[here.key[-1]][1] if here.key else 1
-    sizes = tuple(
-        keys if one == step and size == keys + 1 else size for size, one in zip(axes.sizes, axes.steps, strict=True)
-    )
-    return axes._replace(sizes=sizes)
+    return here.placed(tensor, without_sinks(axes, found.product), (here.batch, here.heads, here.query, here.key))
 
 
 def _number(by: Number) -> float | None:
@@ -254,7 +245,7 @@ def _sink(found: Meaning, step: Step, later: tuple[Step, ...]) -> None:  # noqa:
     here, axes = found.arrangement, step.axes
     dim = int(step.number)
     sink = here.placed(step.by, axes, (here.batch, here.heads, here.query, here.key))
-    if sink.shape[3] != 1 or here.within(axes.sizes[dim], axes.steps[dim]) != here.key:
+    if sink.shape[3] != 1 or here.within(axes.parts[dim]) != here.key:
         raise Unexplained("something is joined to them that is no sink")
     each = sink[:1, :, :1]
     if not bool((sink == each).all()):

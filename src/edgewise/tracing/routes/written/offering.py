@@ -8,8 +8,8 @@ from torch import Tensor
 
 from edgewise.errors import TraceError
 from edgewise.tracing.call import Attention
-from edgewise.tracing.routes.written.arrange import Arrangement, Unexplained, arranged, contiguous
-from edgewise.tracing.routes.written.layout import Axes, axes_of, laid
+from edgewise.tracing.routes.written.arrange import Arrangement, Unexplained, arranged
+from edgewise.tracing.routes.written.layout import Axes, axes_of, contiguous, laid
 from edgewise.tracing.routes.written.meaning import Meaning, meaning
 from edgewise.tracing.routes.written.trail import Meeting, Operand, version
 from edgewise.tracing.sites import Place
@@ -82,14 +82,14 @@ def _call(meeting: Meeting) -> _Call:
     product, steps = trail.product, trail.steps
     softmax = [step for step in steps if step.verb in ("softmax", "share")][-1]
     here = arranged(product, steps, softmax, meeting)
-    means = meaning(here, steps)
+    means = meaning(here, product, steps)
     query, key = _operands(meeting, here)
     scale = means.scale
     for factor in (product.left.origin.factor, product.right.origin.factor):
         scale *= factor
     for factor in means.rows:
         query = query * factor
-    key, value = _alike(here, key, _value(meeting, here), means)
+    key, value = _alike(key, _value(meeting, here), means)
     attention = Attention(
         "written by hand",
         _whole_batch(here, query.expand(-1, here.size(here.heads), -1, -1)),
@@ -108,20 +108,19 @@ def _operands(meeting: Meeting, here: Arrangement) -> tuple[Tensor, Tensor]:
     """Queries (batch, heads, query, width) and keys (batch, groups, key, width), before they were scaled."""
     product = meeting.trail.product
     assert product is not None
-    batch, _, cells = product.axes.steps
-    rows = product.axes.steps[1]
     left = _unscaled(product.left).reshape(product.batch, product.rows, -1)
     right = _unscaled(product.right)
     right = right.reshape(product.batch, -1, product.columns).transpose(1, 2)
-    sides = [
-        (left, Axes(0, (product.batch, product.rows), (batch, rows))),
-        (right, Axes(0, (product.batch, product.columns), (batch, cells))),
-    ]
+    sides = (left, _only(product.axes, 0, 1)), (right, _only(product.axes, 0, 2))
     (query, its), (key, others) = sides if here.columns else sides[::-1]
     return (
         here.placed(query, its, (here.batch, here.heads, here.query)),
         here.placed(key, others, (here.batch, here.heads, here.key), here.heads),
     )
+
+
+def _only(axes: Axes, *which: int) -> Axes:
+    return Axes(axes.at, tuple(axes.sizes[at] for at in which), tuple(axes.parts[at] for at in which))
 
 
 def _unscaled(operand: Operand) -> Tensor:
@@ -136,27 +135,27 @@ def _value(meeting: Meeting, here: Arrangement) -> Tensor:
     assert axes is not None
     if meeting.turned:
         value = meeting.value.reshape(batch, rows, -1).transpose(1, 2)
-        which = Axes(0, axes.sizes[:2], axes.steps[:2])
+        which = _only(axes, 0, 1)
     else:
         value = meeting.value.reshape(batch, -1, columns)
-        which = Axes(0, (axes.sizes[0], axes.sizes[2]), (axes.steps[0], axes.steps[2]))
+        which = _only(axes, 0, 2)
     return here.placed(value, which, (here.batch, here.heads, here.key), here.heads)
 
 
-def _alike(here: Arrangement, key: Tensor, value: Tensor, means: Meaning) -> tuple[Tensor, Tensor]:
+def _alike(key: Tensor, value: Tensor, means: Meaning) -> tuple[Tensor, Tensor]:
     """Keys and values with as many groups, and multiplied with what scores or weights were multiplied with."""
     for factor in means.columns:
-        key = _grouped(here, key, factor.shape[1]) * factor.transpose(2, 3)
+        key = _grouped(key, factor.shape[1]) * factor.transpose(2, 3)
     for factor in means.values:
         if isinstance(factor, Tensor):
-            value = _grouped(here, value, factor.shape[1]) * factor.transpose(2, 3)
+            value = _grouped(value, factor.shape[1]) * factor.transpose(2, 3)
         else:
             value = value * factor
     groups = max(key.shape[1], value.shape[1])
-    return _grouped(here, key, groups), _grouped(here, value, groups)
+    return _grouped(key, groups), _grouped(value, groups)
 
 
-def _grouped(here: Arrangement, tensor: Tensor, groups: int) -> Tensor:
+def _grouped(tensor: Tensor, groups: int) -> Tensor:
     """A tensor with at least so many groups."""
     return tensor if tensor.shape[1] >= groups else tensor.repeat_interleave(groups // tensor.shape[1], 1)
 
@@ -185,14 +184,13 @@ def _ways(
     """
     here, axes, (batch, rows, columns) = call.arrangement, meeting.axes, meeting.sizes
     assert axes is not None
-    layout = laid(meeting.out, Axes(0, tuple(meeting.out.shape), contiguous(meeting.out.shape)))
+    layout = laid(meeting.out, Axes.of(meeting.out.shape, contiguous(meeting.out.shape)))
     lies = axes_of(result, layout)
-    if lies is None:
+    if lies is None or any(len(parts) > 1 for parts in lies.parts):
         raise Unexplained("their product with the values is taken apart")
-    order = sorted(range(result.dim()), key=lambda axis: -lies.steps[axis])
+    order = sorted(range(result.dim()), key=lambda axis: -max((step for _, step in lies.parts[axis]), default=0))
     sizes = [result.shape[axis] for axis in order]
-    which = Axes(0, (axes.sizes[0], axes.sizes[2 if meeting.turned else 1]),
-                 (axes.steps[0], axes.steps[2 if meeting.turned else 1]))  # fmt: skip
+    which = _only(axes, 0, 2 if meeting.turned else 1)
     groups = (here.batch, here.heads, here.query)
 
     def out_of(tensor: Tensor) -> Tensor:
@@ -205,4 +203,3 @@ def _ways(
         return product.reshape(sizes).permute([order.index(axis) for axis in range(len(order))])
 
     return out_of, back
-

@@ -1,83 +1,71 @@
 """Products: of two tensors, which may be scores, and of weights with values, which end the search."""
 
-from typing import Any
-
 from torch import Tensor
 
 from edgewise.tracing.routes.written.cells import follow
-from edgewise.tracing.routes.written.flow import Flow, Rule
+from edgewise.tracing.routes.written.flow import Done, Flow, Rule
 from edgewise.tracing.routes.written.layout import Axes
 from edgewise.tracing.routes.written.trail import Meeting, Operand, Product, Trail, version
 
 __all__ = ["PRODUCTS"]
 
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
-
 _LATE = "they are multiplied with values before they are divided by their sum"
+_MIXED = "they are mixed by a product with a parameter"
+_ADDED = "something is added to their product with values"
 
 
-def _plain(flow: Flow, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _plain(flow: Flow, done: Done) -> Meeting | None:
     """Two tensors, multiplied."""
-    out = func(*args, **kwargs)
-    return _met(flow, args[0], args[1], out)
+    return _met(flow, done.args[0], done.args[1], done.out)
 
 
-def _added(flow: Flow, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _added(flow: Flow, done: Done) -> Meeting | None:
     """β times a tensor, plus α times a product of two."""
-    out = func(*args, **kwargs)
-    added, left, right = args[:3]
-    for one in (left, right):
-        trail = flow.trail(one)
-        if trail is not None and trail.kind in ("weights", "exp"):
-            return _met(flow, left, right, out, "something is added to their product with values")
-    _met(flow, left, right, out)
-    trail = flow.trail(out)
-    if trail is not None and trail.kind == "scores":
-        follow(flow, trail, out, out, "times", kwargs.get("alpha", 1))
-        if kwargs.get("beta", 1) != 0:
-            trail = flow.trail(out)
-            assert trail is not None
-            follow(flow, trail, out, out, "plus", added, kwargs.get("beta", 1))
-    return out
+    added, left, right = done.args[:3]
+    meeting = _met(flow, left, right, done.out)
+    if meeting is not None:
+        return meeting._replace(trail=meeting.trail.losing(_ADDED))
+    alpha, beta = done.kwargs.get("alpha", 1), done.kwargs.get("beta", 1)
+    trail = flow.trail(done.out)
+    if trail is not None:
+        follow(flow, trail, done.out, done.out, "times", alpha)
+    trail = flow.trail(done.out)
+    if trail is not None and beta != 0:
+        follow(flow, trail, done.out, done.out, "plus", added, beta)
+    return None
 
 
-def _met(flow: Flow, left: Tensor, right: Tensor, out: Tensor, lost: str = "") -> Tensor:
+def _met(flow: Flow, left: Tensor, right: Tensor, out: Tensor) -> Meeting | None:
     one, other = flow.trail(left), flow.trail(right)
     weights = [trail is not None and trail.kind in ("weights", "exp") for trail in (one, other)]
+    if all(weights):
+        return None  # weights of weights: nobody's values
     if not any(weights):
         _begun(flow, left, right, out)
-        return out
-    if all(weights):
-        return out  # weights of weights: nobody's values
+        return None
     trail, tensor, value, turned = (one, left, right, False) if weights[0] else (other, right, left, True)
     assert trail is not None
-    if trail.kind == "exp" or lost:
-        trail = trail.losing(lost or _LATE)
-    axes = flow.axes(tensor) if trail.product is not None else None
+    if trail.kind == "exp":
+        trail = trail.losing(_LATE)
+    axes = None if trail.lost else flow.axes(tensor)
     if axes is not None:
         axes = _three(axes, column=turned)
-    return flow.meet(Meeting(trail, axes, value, turned, _sizes(left, right), out))
+    return Meeting(trail, axes, value, turned, _sizes(left, right), out)
 
 
 def _begun(flow: Flow, left: Tensor, right: Tensor, out: Tensor) -> None:
     """A product that may become scores, unless it is a projection: one with a parameter."""
     ours, theirs = flow.origin(left), flow.origin(right)
-    if (ours.learned or theirs.learned) and out.dim() < 3:
-        return
-    batch, rows, columns = _sizes(left, right)
-    product = Product(
-        Operand(left, ours, version(left)), Operand(right, theirs, version(right)), batch, rows, columns
-    )  # fmt: skip
-    flow.sweep()
-    axes = product.axes
-    sizes = tuple(out.shape)
-    kept = [step for size, step in zip(axes.sizes, axes.steps, strict=True)]
-    if out.dim() == 2:
-        kept = kept[1:]
-    elif out.dim() == 1:
-        kept = [kept[1]]
-    flow.note(out, Trail(product), Axes(0, sizes, tuple(kept)))
+    scores = flow.trail(left) if theirs.learned else flow.trail(right) if ours.learned else None
+    if scores is not None and not scores.lost:
+        flow.note(out, scores.losing(_MIXED))
+    elif out.dim() > 2 or not (ours.learned or theirs.learned):
+        flow.sweep()
+        operands = Operand(left, ours, version(left)), Operand(right, theirs, version(right))
+        product = Product(*operands, *_sizes(left, right))
+        _, sizes, parts = product.axes
+        kept = slice(3 - out.dim(), 3) if out.dim() > 1 else slice(1, 2)
+        flow.note(out, Trail(product), Axes(0, sizes[kept], parts[kept]))
 
 
 def _sizes(left: Tensor, right: Tensor) -> tuple[int, int, int]:
@@ -88,11 +76,9 @@ def _sizes(left: Tensor, right: Tensor) -> tuple[int, int, int]:
 
 def _three(axes: Axes, *, column: bool) -> Axes:
     """Three axes: a batch of one, and one column for a vector."""
-    missing = 3 - len(axes.sizes)
-    ones, zeros = (1,) * missing, (0,) * missing
-    if len(axes.sizes) == 1 and column:
-        return Axes(axes.at, (1, *axes.sizes, 1), (0, *axes.steps, 0))
-    return Axes(axes.at, (*ones, *axes.sizes), (*zeros, *axes.steps))
+    if column and len(axes.sizes) == 1:
+        axes = Axes(axes.at, (*axes.sizes, 1), (*axes.parts, ()))
+    return axes.led(3)
 
 
 PRODUCTS: dict[str, Rule] = {"bmm": _plain, "mm": _plain, "mv": _plain, "baddbmm": _added, "addmm": _added}

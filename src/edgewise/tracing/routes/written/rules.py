@@ -1,7 +1,4 @@
-"""Which rule an operation follows, by its name; what no rule knows and nothing shows is left alone.
-
-A rule runs its operation exactly as it was called, and returns what it returned.
-"""
+"""Which rule an operation follows, by its name; what no rule knows and nothing shows is left alone."""
 
 from typing import Any
 
@@ -9,118 +6,114 @@ import torch
 from torch import Tensor
 
 from edgewise.tracing.routes.written.cells import CELLS
-from edgewise.tracing.routes.written.flow import Flow, Rule
+from edgewise.tracing.routes.written.flow import Done, Flow, Known, Rule
+from edgewise.tracing.routes.written.pairs import PAIRS
 from edgewise.tracing.routes.written.products import PRODUCTS
 from edgewise.tracing.routes.written.trail import Origin, Trail
 
-__all__ = ["rule_of"]
+__all__ = ["known"]
 
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
+_RULES: dict[str, Rule] = {**PRODUCTS, **PAIRS, **CELLS}
 
-# What becomes of scores and weights that go through one of these is not followed.
+# What becomes of scores and weights that go through one of these, in another shape, is not followed.
 _ELSEWHERE = frozenset({
-    *("cat", "stack", "gather", "index", "index_select", "index_put", "scatter", "scatter_add", "roll", "flip"),
-    *("constant_pad_nd", "repeat", "take", "take_along_dim", "convolution", "native_layer_norm", "topk", "sort"),
+    *("stack", "gather", "index", "index_select", "index_put", "scatter", "scatter_add", "roll", "flip", "topk"),
+    *("constant_pad_nd", "repeat", "take", "take_along_dim", "convolution", "sort"),
 })  # fmt: skip
-
+# What has gone through one of these is no score any more.
+_NO_SCORE = frozenset({"native_layer_norm", "native_group_norm", "native_batch_norm", "_fused_rms_norm", "gelu"})
 _PRODUCTS_OF_MANY = frozenset({"matmul", "einsum", "linalg_matmul", "tensordot"})
 _RESHAPED = frozenset({"reshape", "flatten", "unflatten"})
 
 
-def rule_of(func: Any) -> Rule | None:
-    """The rule for an operation; None where nothing needs to be noted."""
+def known(func: Any) -> Known:
+    """What to do about an operation."""
     schema = getattr(func, "_schema", None)
     if schema is None:
-        return None
-    name = schema.name.partition("::")[2]
-    if name in ("view", "_unsafe_view"):
-        return _viewed
-    known = PRODUCTS.get(name) or CELLS.get(name.removesuffix("_"))
-    if known is not None:
-        return known
-    if schema.is_mutable:
-        return _written
-    if any(one.alias_info is not None for one in schema.returns):
-        return None  # a view: its strides say what it shows
+        return Known(str(func), None, None)  # of higher order
+    full = schema.name.partition("::")[2]
+    name = full.rstrip("_") or full
     if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
-        return _composite
-    return _other
+        return Known(name, None, _apart(name))
+    if name in ("view", "_unsafe_view"):
+        return Known(name, _viewed, None)
+    if name in _RULES:
+        return Known(name, _RULES[name], None)
+    if schema.is_mutable:
+        return Known(name, _written, None)
+    if name.endswith("_like") or name.startswith("new_") or name in _NO_SCORE:
+        return Known(name, None, None)
+    # Where something is returned that was given, it is a view: its strides say what it shows.
+    view = any(one.alias_info is not None for one in schema.returns)
+    return Known(name, None if view else _other, None)
 
 
-def _viewed(flow: Flow, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _apart(name: str) -> Any:
+    """Whether to take apart what is made of other operations; only inference mode shows it whole."""
+
+    def apart(flow: Flow, args: tuple[Any, ...]) -> bool:
+        folding = name in _RESHAPED and args[0].dim() in (3, 4)
+        return name in _PRODUCTS_OF_MANY or folding or bool(_tracked(flow, args))
+
+    return apart
+
+
+def _viewed(flow: Flow, done: Done) -> None:
     """A view: which batch and heads were folded into one axis, or came out of one."""
-    out = func(*args, **kwargs)
-    x = args[0]
+    x, out = done.args[0], done.out
     if x.dim() == 4 and out.dim() == 3 and out.shape[1] == x.shape[2]:
         _folded(flow, x, out, x.shape[0], x.shape[1])
     elif x.dim() == 3 and out.dim() == 3 and out.shape[0] == x.shape[0] and out.shape[1] > x.shape[1] > 0:
         _folded(flow, x, out, x.shape[1], out.shape[1] // x.shape[1])
     elif out.dim() == 4 and x.dim() == 3:
-        trail, axes = flow.trail(out), flow.axes(out)
-        if trail is not None and trail.product is not None and axes is not None:
-            trail.product.seen.append(axes)
-    return out
+        _looked_at(flow, out)
 
 
 def _folded(flow: Flow, x: Tensor, out: Tensor, batch: int, heads: int) -> None:
-    trail = flow.trail(x)
-    if trail is None:
-        if x.is_floating_point():
-            flow.note(out, flow.origin(x)._replace(split=(batch, heads)))
-    elif trail.product is not None and x.dim() == 4:
-        axes = flow.axes(x)
-        if axes is not None:
-            trail.product.seen.append(axes)
+    if flow.trail(x) is not None:
+        _looked_at(flow, x)
+    elif x.is_floating_point():
+        flow.note(out, flow.origin(x)._replace(split=(batch, heads)))
 
 
-def _composite(flow: Flow, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """An operation that is made of others: only inference mode shows it whole, and there it is taken apart."""
-    name = func._schema.name.partition("::")[2]
-    folding = name in _RESHAPED and args[0].dim() in (3, 4)
-    if name in _PRODUCTS_OF_MANY or folding or _known(flow, args):
-        with flow:
-            return func.decompose(*args, **kwargs)
-    return func(*args, **kwargs)
+def _looked_at(flow: Flow, x: Tensor) -> None:
+    trail, axes = flow.trail(x), flow.axes(x)
+    if trail is not None and trail.product is not None and axes is not None and x.dim() == 4:
+        trail.product.seen.append(axes)
 
 
-def _written(flow: Flow, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _written(flow: Flow, done: Done) -> None:
     """Something is written over what was known."""
-    out = func(*args, **kwargs)
-    for one in args:
-        if isinstance(one, Tensor):
-            seen = flow.seen(one)
-            if seen is not None and isinstance(seen.what, Trail):
-                flow.note(one, seen.what.losing(f"they are written into by {_said(func)}"))
-            elif seen is not None and not isinstance(seen.what, Origin):
-                flow.forget(one)
-            break
-    return out
+    target = done.args[0] if done.args and isinstance(done.args[0], Tensor) else None
+    if target is None or flow.empty:
+        return
+    seen = flow.seen(target)
+    others = [trail for one in _tracked(flow, done.args[1:]) if (trail := flow.trail(one)) is not None]
+    if seen is not None and isinstance(seen.what, Trail):
+        flow.note(target, seen.what.losing(f"they are written into by {done.name}"))
+    elif others and target.is_floating_point():
+        flow.note(target, others[0].losing(f"they are written into something else by {done.name}"))
+    elif seen is not None and not isinstance(seen.what, Origin):
+        flow.forget(target)
 
 
-def _other(flow: Flow, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _other(flow: Flow, done: Done) -> None:
     """An operation that is not known: the trail is lost where its result may still be one."""
-    out = func(*args, **kwargs)
     if flow.empty:
-        return out
-    for one in _known(flow, args):
+        return
+    several = done.out if isinstance(done.out, tuple | list) else (done.out,)
+    made = [one for one in several if isinstance(one, Tensor) and one.is_floating_point()]
+    for one in _tracked(flow, done.args) if made else ():
         trail = flow.trail(one)
-        if trail is None:
-            continue
-        for made in out if isinstance(out, tuple | list) else (out,):
-            if isinstance(made, Tensor) and made.is_floating_point():
-                if made.shape == one.shape or func._schema.name.partition("::")[2] in _ELSEWHERE:
-                    flow.note(made, trail.losing(f"they go through {_said(func)}"))
-    return out
+        for new in made if trail is not None else ():
+            assert trail is not None
+            if new.shape == one.shape or done.name in _ELSEWHERE:
+                flow.note(new, trail.losing(f"they go through {done.name}"))
 
 
-def _known(flow: Flow, args: Args) -> list[Tensor]:
+def _tracked(flow: Flow, args: tuple[Any, ...]) -> list[Tensor]:
     """The arguments of whose storage something is known."""
     if flow.empty:
         return []
     several = [one for arg in args for one in (arg if isinstance(arg, list | tuple) else (arg,))]
     return [one for one in several if isinstance(one, Tensor) and flow.seen(one) is not None]
-
-
-def _said(func: Any) -> str:
-    return func._schema.name.partition("::")[2]

@@ -55,9 +55,7 @@ class Product:
     @property
     def axes(self) -> Axes:
         """The axes of the product itself."""
-        sizes = (self.batch, self.rows, self.columns)
-        steps = (self.rows * self.columns, self.columns, 1)
-        return Axes(0, sizes, tuple(step if size > 1 else 0 for size, step in zip(sizes, steps, strict=True)))
+        return Axes.of((self.batch, self.rows, self.columns), (self.rows * self.columns, self.columns, 1))
 
 
 class Step(NamedTuple):
