@@ -11,7 +11,7 @@ from edgewise.tracing.tiny.feeds import feeds
 from edgewise.tracing.tiny.kinds import Kind, kind_of, library, model_class
 from edgewise.tracing.tiny.shrink import shrunk
 from edgewise.tracing.tiny.sizes import LEVELS, Level
-from edgewise.tracing.tiny.special import config_of
+from edgewise.tracing.tiny.special import GIVEN
 
 __all__ = ["Tiny", "tiny"]
 
@@ -65,7 +65,7 @@ def tiny(type_name: str, seed: int = 0) -> Tiny:
 
 
 def _built(type_name: str, level: Level, seed: int) -> nn.Module:
-    config = shrunk(config_of(type_name, library().CONFIG_MAPPING[type_name]), level)
+    config = config_of(type_name, level)
     made = model_class(type_name)
     with torch.device("meta"):
         size = sum(one.numel() for one in made(config).parameters())
@@ -74,6 +74,11 @@ def _built(type_name: str, level: Level, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         return made(config).eval()
+
+
+def config_of(type_name: str, level: Level) -> Any:
+    """The config of a small model of a type."""
+    return shrunk(library().CONFIG_MAPPING[type_name](), level, GIVEN.get(type_name, {}))
 
 
 def _run(model: nn.Module, inputs: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ def feeds(model: nn.Module, seed: int = 0) -> Iterator[tuple[str, Feed]]:
     reads = "input_ids" in takes
     for said, seen in pictures(model, takes, chance):
         if reads:
-            yield f"text and {said}", {**_around(model, seen, chance), **seen, **_others(model, takes, chance)}
+            yield f"text and {said}", {**_around(model, seen, chance), **seen, **_others(model, takes, chance, 1)}
             yield f"text and {said}", {"input_ids": words(model, 2, chance), **seen, **_others(model, takes, chance)}
         else:
             yield said, {**seen, **_others(model, takes, chance)}
@@ -121,17 +121,17 @@ def _rows(found: Any) -> int | None:
     return None
 
 
-def _others(model: nn.Module, takes: Any, chance: torch.Generator) -> Feed:
+def _others(model: nn.Module, takes: Any, chance: torch.Generator, rows: int = 2) -> Feed:
     """What else a forward pass wants."""
     found: Feed = {}
     if "decoder_input_ids" in takes:
-        found["decoder_input_ids"] = words(model, 2, chance, LENGTH - 4)
+        found["decoder_input_ids"] = words(model, rows, chance, LENGTH - 4)
     for name in ("qformer_input_ids", "classes_input_ids", "tasks_input_ids"):
         if name in takes:
-            found[name] = words(model, 2, chance)
+            found[name] = words(model, rows, chance)
     if "bbox" in takes:
-        found["bbox"] = torch.zeros(2, LENGTH, 4, dtype=torch.long)
+        found["bbox"] = torch.zeros(rows, LENGTH, 4, dtype=torch.long)
     for name, parameter in takes.items():
         if parameter.default is inspect.Parameter.empty and name == "task_inputs":
-            found[name] = words(model, 2, chance)
+            found[name] = words(model, rows, chance)
     return found

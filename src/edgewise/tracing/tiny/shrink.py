@@ -5,6 +5,8 @@ Only what changes is said anew, and the class of the config works out the rest, 
 
 import dataclasses
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from edgewise.tracing.tiny.sizes import LAYERS, LEVELS, Level, is_layers, is_token, sections, smaller, token_number
@@ -12,17 +14,21 @@ from edgewise.tracing.tiny.sizes import LAYERS, LEVELS, Level, is_layers, is_tok
 __all__ = ["shrunk"]
 
 MOST_LAYERS = 4
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 _INDICES = re.compile(
     r".*(layer|attn|attention|block|moe|hybrid|visual|global|fullatt|full_attn).*(ids|idxs?|indexes|indices|layers)"
 )
 
 
-def shrunk(config: Any, level: Level = LEVELS[0], tokens: dict[str, int] | None = None) -> Any:
+def shrunk(
+    config: Any, level: Level = LEVELS[0], given: Mapping[str, Any] = NOTHING, tokens: dict[str, int] | None = None
+) -> Any:
     """A config of the same class for a small model.
 
     Args:
         config: as the class makes it without arguments.
         level: how much to shrink.
+        given: fields that become what is said here.
         tokens: the numbers that tokens were given so far.
     """
     tokens = {} if tokens is None else tokens
@@ -35,7 +41,9 @@ def shrunk(config: Any, level: Level = LEVELS[0], tokens: dict[str, int] | None 
         new = _new(name, value, level, tokens, kept)
         if new is not value:
             changed[name] = new
-    return type(config)(**changed)
+    if "mrope_section" in getattr(config, "ignore_keys_at_rope_validation", ()) and "rope_parameters" in fields:
+        changed["rope_parameters"] = _sectioned(changed.get("rope_parameters", fields["rope_parameters"]), level)
+    return type(config)(**{**changed, **given})
 
 
 def _settable(config: Any) -> set[str]:
@@ -59,7 +67,7 @@ def _kept_layers(fields: dict[str, Any]) -> tuple[int, list[int]]:
 
 def _new(name: str, value: Any, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> Any:
     if hasattr(value, "model_type") and hasattr(value, "to_dict"):
-        return shrunk(value, level, tokens)
+        return shrunk(value, level, tokens=tokens)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
@@ -100,3 +108,11 @@ def _rotary(value: dict[str, Any], half: int) -> dict[str, Any]:
         turning = int(half * float(value.get("partial_rotary_factor", 1.0)))
         found["mrope_section"] = sections(found["mrope_section"], turning)
     return found if found != value else value
+
+
+def _sectioned(value: Any, level: Level) -> Any:
+    """How heads are turned by several positions, said where the class leaves it to the model."""
+    if not isinstance(value, dict) or "mrope_section" in value or level.width is None:
+        return value
+    turning = int(level.head // 2 * float(value.get("partial_rotary_factor", 1.0)))
+    return {**value, "mrope_section": sections([16, 24, 24], turning)}
