@@ -5,6 +5,7 @@ or the −10,000 and −10⁹ of older code. Numbers at or below `HIDDEN` count 
 all their layers one mask, so what was found for a mask is remembered for as long as the trace lasts.
 """
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ Mask = Tensor | Graph | Deferred
 HIDDEN = -1e4
 """A number that is added to a score to say that there is no edge: this, or anything below."""
 
-_REMEMBERED = 8
+_REMEMBERED = 16
 
 
 class Edges(NamedTuple):
@@ -50,16 +51,18 @@ class Memory:
 
     def __init__(self) -> None:
         self._found: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
+        self._lock = threading.RLock()  # a model may run in several threads
 
     def recall(self, masks: tuple[Mask, ...], lengths: tuple[int, ...], find: Callable[[], Any]) -> Any:
         """What `find` returned for these masks before, or returns now."""
         key = (lengths, *map(_identity, masks))
-        if key not in self._found:
-            self._found[key] = (masks, find())
-            if len(self._found) > _REMEMBERED:
-                self._found.popitem(last=False)
-        self._found.move_to_end(key)
-        return self._found[key][1]
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = (masks, find())
+                if len(self._found) > _REMEMBERED:
+                    self._found.popitem(last=False)
+            self._found.move_to_end(key)
+            return self._found[key][1]
 
 
 def edges_of(masks: tuple[Mask, ...], query: int, key: int, memory: Memory) -> Edges:

@@ -1,5 +1,6 @@
 """What has been captured of a run so far, and the record that is made of it."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ class Run:
         self._writer = None if out is None else Writer(out)
         self._counts: dict[str, int] = {}
         self._growing = Growing()
+        self._lock = threading.Lock()
         self._about: dict[str, Any] = {}
 
     def listen(self, attention: Attention, original: Callable[[], Tensor]) -> Tensor:
@@ -56,16 +58,19 @@ class Run:
             return out
         seen = attention.trimmed()
         checked = compared(seen, out, self._check)
-        index = self._counts.get(site.name, 0)
-        self._counts[site.name] = index + 1
-        found = captured(seen, out, index, kept, self._choice, checked)
+        with self._lock:
+            index = self._counts.get(site.name, 0)
+            self._counts[site.name] = index + 1
+            self._keep(captured(seen, out, index, kept, self._choice, checked), reused=seen is not attention)
+        return out
+
+    def _keep(self, found: Captured, *, reused: bool) -> None:
         if self._writer is not None:
             self._writer.add(found.call())
         elif self._copy:
             self.calls.append(self._growing.held(copied(found), reused=False))
         else:
-            self.calls.append(self._growing.held(found, reused=seen is not attention))
-        return out
+            self.calls.append(self._growing.held(found, reused=reused))
 
     def miss(self, place: Place, why: str) -> None:
         """Remember a softmax between two products that is not understood."""
@@ -91,8 +96,8 @@ class Run:
         if not self._counts:
             raise TraceError(
                 "no attention was seen: wanted calls of transformers' attention functions or of torch's "
-                "scaled_dot_product_attention, MultiheadAttention or flex_attention, or a softmax between two products; "
-                "run the model inside `with trace`"
+                "scaled_dot_product_attention, MultiheadAttention or flex_attention, or a softmax between two "
+                "products; run the model inside `with trace`"
                 + "".join(f"; {site}: seen, not understood: {why}" for site, why in self.unexplained.items())
                 + ("" if self._choice.sites is None else f", and see whether sites={self._choice.sites!r} names any")
             )

@@ -5,6 +5,7 @@ shifts the weights. Of long inputs a few rows are computed again, spread evenly,
 """
 
 import math
+from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,13 +16,12 @@ from edgewise.attention import attend, reference
 from edgewise.errors import TraceError
 from edgewise.graphs import Graph
 from edgewise.tracing.call import Attention
-from edgewise.tracing.masks import Edges
 
 __all__ = ["Check", "Checked", "compared"]
 
 Check = Literal["some", "all", "none"]
 
-CELLS = 1 << 15
+CELLS = 1 << 13
 LEAST = 4
 """Of a long call so many cells are computed again, in at least so many rows: about 1 % of a layer's time."""
 
@@ -56,104 +56,119 @@ def compared(attention: Attention, out: Tensor, check: Check) -> Checked:
     query = attention.query.shape[2]
     rows = _rows(attention, check)
     # What autocast does to the model is part of what is looked at, and not of the looking.
-    with torch.no_grad(), torch.autocast(out.device.type, enabled=False):
+    exact = torch.autocast(out.device.type, enabled=False) if torch.is_autocast_enabled(out.device.type) else None
+    with torch.no_grad(), exact or nullcontext():
         residual, hidden = _difference(attention, out, rows) if not attention.shown else _beyond(attention, rows)
-    return Checked(residual, hidden, "" if len(rows) == query else f"checked {len(rows)} of {query} rows")
+    return Checked(residual, hidden, "" if rows.all else f"checked {len(rows.numbers)} of {query} rows")
 
 
-def _rows(attention: Attention, check: Check) -> Tensor:
-    batch, heads, query, _ = attention.query.shape
-    most = query if check == "all" else max(LEAST, CELLS // max(1, batch * heads * attention.key.shape[2]))
-    if most >= query:
-        return torch.arange(query, device=attention.query.device)
-    return torch.linspace(0, query - 1, most, device=attention.query.device).round().long()
+class _Rows(NamedTuple):
+    """Some rows of a call, and their edges."""
 
-
-class _Part(NamedTuple):
-    """Some rows of a call, wide."""
-
-    arguments: dict[str, Any]
+    numbers: Tensor
+    all: bool
+    allowed: Tensor
+    """(batch or 1, heads or 1, rows, key)"""
     empty: Tensor
     """(batch or 1, heads or 1, rows, 1): where a query has no key."""
+    some_empty: bool
+
+    def of(self, tensor: Tensor, axis: int = 2) -> Tensor:
+        """What is theirs of a tensor, detached."""
+        tensor = tensor.detach()
+        return tensor if self.all or tensor.shape[axis] == 1 else tensor.index_select(axis, self.numbers)
 
 
-def _difference(attention: Attention, out: Tensor, rows: Tensor) -> tuple[float, float]:
+def _rows(attention: Attention, check: Check) -> _Rows:
+    batch, heads, query, _ = attention.query.shape
+    key = attention.key.shape[2]
+    most = query if check == "all" else min(query, max(LEAST, CELLS // max(1, batch * heads * key)))
+
+    def find() -> _Rows:
+        numbers = torch.linspace(0, query - 1, most, device=attention.query.device).round().long()
+        allowed = _allowed(attention, attention.edges.allowed, numbers)
+        empty = ~allowed.any(-1, keepdim=True)
+        return _Rows(numbers, most == query, allowed, empty, bool(empty.any()))
+
+    return attention.memory.recall(attention.masks, (query, key, most, 3), find)
+
+
+def _difference(attention: Attention, out: Tensor, rows: _Rows) -> tuple[float, float]:
     """The largest difference in some rows, and what queries without any key meet.
 
     Raises:
         TraceError: it is more than rounding.
     """
     hidden = attention.edges.hidden
-    part = _part(attention, out, rows)
-    again = attend(**part.arguments, route="matmul")
-    got = out.detach()[:, :, rows].to(again.dtype)
+    arguments = _arguments(attention, out, rows)
+    again = attend(**arguments, route="matmul")
+    got = rows.of(out).to(again.dtype)
     if not got.numel():
         return 0.0, hidden
     difference = (got - again).abs_()
     largest = float(difference.max())
     if math.isnan(largest):
-        lost = part.empty & got.isnan().all(-1, keepdim=True)
+        lost = rows.empty & got.isnan().all(-1, keepdim=True)
         if bool(lost.any()):
-            # A softmax over nothing is NaN where nobody guards it.
-            hidden, difference = math.nan, difference.masked_fill(lost, 0)
-            largest = float(difference.max())
+            hidden = math.nan  # a softmax over nothing, where nobody guards it
+        difference = difference.masked_fill(lost | (got == again) | (got.isnan() & again.isnan()), 0)
+        largest = float(difference.max())
     if largest <= ROUNDINGS * _unit(attention, out) * float(got.abs().max()):
         return largest, hidden
     values = attention.value.detach().aminmax()
     size = max(abs(float(values.min)), abs(float(values.max)))
     if largest <= ROUNDINGS * _unit(attention, out) * size:
         return largest, hidden
-    logits = reference(**part.arguments).scaled
-    logits = logits.masked_fill(~part.arguments["graph"], 0).abs().amax(-1)
+    logits = reference(**arguments).scaled
+    logits = logits.masked_fill(~arguments["graph"], 0).abs().amax(-1)
     excess = (difference.amax(-1) / _bar(attention, out, logits, size)).nan_to_num(math.inf).amax((0, 1))
     if float(excess.max()) > 1:
-        raise TraceError(_told(attention, largest, int(rows[int(excess.argmax())])))
+        raise TraceError(_told(attention, largest, int(rows.numbers[int(excess.argmax())])))
     return largest, hidden
 
 
-def _beyond(attention: Attention, rows: Tensor) -> tuple[float, float]:
+def _beyond(attention: Attention, rows: _Rows) -> tuple[float, float]:
     """As `_difference`, of what a fused layer shows further on.
 
     Raises:
         TraceError: it is more than rounding.
     """
     shown, hidden = attention.shown[0], attention.edges.hidden
-    got = shown.tensor[:, rows]
-    again = shown.after(attend(**_part(attention, got, rows).arguments, route="matmul").to(got.dtype), rows)
-    there = torch.ones_like(got[..., :1], dtype=torch.bool) if shown.present is None else shown.present[:, rows, None]
+    got = rows.of(shown.tensor, 1)
+    again = shown.after(attend(**_arguments(attention, got, rows), route="matmul").to(got.dtype), rows.numbers)
+    there = (
+        torch.ones_like(got[..., :1], dtype=torch.bool)
+        if shown.present is None
+        else rows.of(shown.present, 1)[..., None]
+    )
     difference = (got - again).abs().masked_fill(~there, 0).float()
     largest = float(difference.max()) if difference.numel() else 0.0
     # The layers behind it round again, some of them what they have made larger.
     bar = ROUNDINGS**2 * torch.finfo(got.dtype).eps * max(1.0, float(got.masked_fill(~there, 0).abs().max()))
     if not largest <= bar:
-        raise TraceError(_told(attention, largest, int(rows[int(difference.amax((0, 2)).argmax())])))
+        raise TraceError(_told(attention, largest, int(rows.numbers[int(difference.amax((0, 2)).argmax())])))
     return largest, hidden
 
 
-def _part(attention: Attention, out: Tensor, rows: Tensor) -> _Part:
+def _arguments(attention: Attention, out: Tensor, rows: _Rows) -> dict[str, Any]:
+    """Some rows of a call in the words of `attend`, wide."""
     edges = attention.edges
-    whole = len(rows) == attention.query.shape[2]
     wide = torch.promote_types(torch.promote_types(attention.query.dtype, out.dtype), torch.float32)
-    query = attention.query.detach() if whole else attention.query.detach()[:, :, rows]
-    bias = edges.bias if edges.bias is None or whole or edges.bias.shape[2] == 1 else edges.bias[:, :, rows]
-    lengths = (attention.query.shape[2], attention.key.shape[2], len(rows), 3)
-    allowed, empty, some = attention.memory.recall(attention.masks, lengths, lambda: _cells(attention, edges, rows))
-    if some and math.isfinite(edges.hidden):
-        allowed = allowed | empty
-        shift = empty.to(wide) * edges.hidden
+    allowed, bias = rows.allowed, edges.bias if edges.bias is None else rows.of(edges.bias)
+    if rows.some_empty and math.isfinite(edges.hidden):
+        allowed = allowed | rows.empty
+        shift = rows.empty.to(wide) * edges.hidden
         bias = shift if bias is None else bias.to(wide) + shift
-    sinks = None if attention.sinks is None else attention.sinks.detach().to(wide)
-    arguments = {
-        "query": query.to(wide),
+    return {
+        "query": rows.of(attention.query).to(wide),
         "key": attention.key.detach().to(wide),
         "value": attention.value.detach().to(wide),
         "graph": allowed,
         "scale": attention.scale,
         "bias": bias,
         "soft_cap": attention.soft_cap,
-        "sinks": sinks,
+        "sinks": None if attention.sinks is None else attention.sinks.detach().to(wide),
     }
-    return _Part(arguments, empty)
 
 
 def _bar(attention: Attention, out: Tensor, logits: Tensor, size: float) -> Tensor:
@@ -166,13 +181,6 @@ def _bar(attention: Attention, out: Tensor, logits: Tensor, size: float) -> Tens
 def _unit(attention: Attention, out: Tensor) -> float:
     """The relative rounding of the coarsest dtype that was used."""
     return max(torch.finfo(dtype).eps for dtype in (out.dtype, attention.query.dtype))
-
-
-def _cells(attention: Attention, edges: Edges, rows: Tensor) -> tuple[Tensor, Tensor, bool]:
-    """The edges of some rows, which of these have none, and whether any has."""
-    allowed = _allowed(attention, edges.allowed, rows)
-    empty = ~allowed.any(-1, keepdim=True)
-    return allowed, empty, bool(empty.any())
 
 
 def _allowed(attention: Attention, allowed: Graph | Tensor, rows: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch.nn import functional
 from edgewise.attention import attend
 from edgewise.tracing.call import Attention, Shown
 from edgewise.tracing.routes.fused import masks_of, merged, padded, projected
-from edgewise.tracing.watch import offer, watchers
+from edgewise.tracing.watch import aside, offer, watchers
 
 __all__ = ["watched"]
 
@@ -59,10 +59,12 @@ def watched(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
             x = x + functional.linear(inner, down, down_bias)
             return x if norm_first else norm(x, two, two_bias)
 
-        read = norm(given.tensor, one, one_bias) if norm_first else given.tensor
+        with aside():
+            read = norm(given.tensor, one, one_bias) if norm_first else given.tensor
+            three = projected(read, num_heads, qkv_weight, qkv_bias)
         attention = Attention(
             "torch: TransformerEncoderLayer, fast path",
-            *projected(read, num_heads, qkv_weight, qkv_bias),
+            *three,
             scale=(embed_dim // num_heads) ** -0.5,
             masks=masks_of(hidden, kind, given),
         )

@@ -13,7 +13,7 @@ from edgewise.errors import TraceError
 from edgewise.tracing.call import Attention
 from edgewise.tracing.compiled import compiled_after_all
 from edgewise.tracing.masks import Deferred, Mask
-from edgewise.tracing.watch import offer, watchers
+from edgewise.tracing.watch import aside, offer, watchers
 
 __all__ = ["edges_of_blocks", "watched"]
 
@@ -41,7 +41,8 @@ def watched(real: Callable[..., Any]) -> Callable[..., Any]:
         found = watchers(query.shape[-2], key.shape[-2])
         if not found:
             return run()
-        soft_cap, bias = _score(score_mod, query, key)
+        with aside():
+            soft_cap, bias = _score(score_mod, query, key)
         masks: list[Mask] = [] if bias is None else [bias]
         if block_mask is not None:
             masks.append(edges_of_blocks(block_mask, query.shape[-2], key.shape[-2]))

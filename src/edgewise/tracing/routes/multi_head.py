@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from edgewise.tracing.call import Attention
-from edgewise.tracing.watch import offer, watchers
+from edgewise.tracing.watch import aside, offer, watchers
 
 __all__ = ["watched"]
 
@@ -66,10 +66,12 @@ class _Products:
         if not found:
             return torch.bmm(one, other)
         scale = math.sqrt(1.0 / float(scaled.shape[-1]))
+        with aside():
+            # torch scales the queries first; undone, so that raw scores mean the same on every route.
+            query = self._split(scaled / scale)
         attention = Attention(
             "torch: multi_head_attention_forward, weights asked for",
-            # torch scales the queries first; undone, so that raw scores mean the same on every route.
-            *(self._split(part) for part in (scaled / scale, keys.transpose(1, 2), other)),
+            *(query, self._split(keys.transpose(1, 2)), self._split(other)),
             scale=scale,
             masks=() if mask is None else (self._split(mask) if mask.shape[0] > 1 else mask[None],),
             dropout=self._dropout,

@@ -10,7 +10,7 @@ from torch.nn import functional
 from edgewise.attention import attend
 from edgewise.tracing.call import Attention, Shown
 from edgewise.tracing.routes.fused import masks_of, merged, padded, projected
-from edgewise.tracing.watch import offer, watchers
+from edgewise.tracing.watch import aside, offer, watchers
 
 __all__ = ["watched"]
 
@@ -47,9 +47,11 @@ def watched(real: Callable[..., Answer]) -> Callable[..., Answer]:
         found = watchers(length, length)
         if not found:
             return run()
+        with aside():
+            three = projected(given.tensor, num_head, qkv_weight, qkv_bias)
         attention = Attention(
             "torch: MultiheadAttention, fast path",
-            *projected(given.tensor, num_head, qkv_weight, qkv_bias),
+            *three,
             scale=(embed_dim // num_head) ** -0.5,
             masks=masks_of(mask, mask_type, given),
         )

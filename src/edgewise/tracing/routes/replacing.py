@@ -43,28 +43,63 @@ def replaced_everywhere(
     with ExitStack() as undo:
         for (home, name), function in new.items():
             undo.enter_context(replaced(home, name, function))
-        for namespace in _namespaces():
-            for known, value in _names(namespace, old):
-                function = old.get(value) or _made(value, compiled or {})
-                if function is not None:
-                    namespace[known] = function
-                    undo.callback(_put_back, namespace, known, function, value)
+        for namespace, known, value in tuple(_imports.of(old)):
+            function = old.get(value) or _made(value, compiled or {})
+            if function is not None:
+                namespace[known] = function
+                undo.callback(_put_back, namespace, known, function, value)
         yield
 
 
-def _names(namespace: Namespace, old: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    """The names in a namespace that stand for an old function or for something compiled; mostly none, and quickly."""
-    for value in tuple(namespace.values()):
-        kind = type(value)
-        if (kind is FunctionType or kind is BuiltinFunctionType) and (value in old or _is_compiled(value)):
-            break
-    else:
-        return []
-    functions = ((name, one) for name, one in tuple(namespace.items()) if isinstance(one, _FUNCTIONS))
-    return [(name, one) for name, one in functions if one in old or _is_compiled(one)]
+class _Imports:
+    """Where functions of torch, and what was compiled of any, are known by a global name outside of torch.
+
+    To look through every name of every module takes milliseconds, as long as a small model. What was found in a module
+    is kept and looked up again while the module has as many names as before; `__main__` is looked through each time.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Namespace, int, list[str]]] = {}
+        self._skipped: set[str] = set()
+
+    def of(self, old: Mapping[Any, Any]) -> Iterator[tuple[Namespace, str, Any]]:
+        """The names that stand for an old function or for something compiled."""
+        for module, namespace in self._namespaces():
+            known = self._found.get(module)
+            if known is None or known[0] is not namespace or known[1] != len(namespace) or module == "__main__":
+                known = self._found[module] = namespace, len(namespace), _imported(namespace)
+            for name in known[2]:
+                value = namespace.get(name)
+                if isinstance(value, _FUNCTIONS) and (value in old or _is_compiled(value)):
+                    yield namespace, name, value
+
+    def _namespaces(self) -> Iterator[tuple[str, Namespace]]:
+        """The loaded modules, by name, and their global names."""
+        for name, module in tuple(sys.modules.items()):
+            if name in self._skipped:
+                continue
+            if name.partition(".")[0] in _ELSEWHERE:
+                self._skipped.add(name)
+            else:
+                yield name, vars(module)
 
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType)
+_imports = _Imports()
+
+
+def _imported(namespace: Namespace) -> list[str]:
+    """The names in a namespace of functions that may be torch's, or compiled."""
+    found: list[str] = []
+    for name, value in tuple(namespace.items()):
+        kind = type(value)
+        if kind is BuiltinFunctionType or (kind is FunctionType and (_is_torch_s(value) or _is_compiled(value))):
+            found.append(name)
+    return found
+
+
+def _is_torch_s(function: Any) -> bool:
+    return (function.__module__ or "").startswith("torch")
 
 
 def _is_compiled(function: Any) -> bool:
@@ -79,10 +114,3 @@ def _made(function: Any, compiled: Mapping[Any, Compiled]) -> Callable[..., Any]
 def _put_back(namespace: Namespace, known: str, new: Any, value: Any) -> None:
     if namespace.get(known) is new:
         namespace[known] = value
-
-
-def _namespaces() -> Iterator[Namespace]:
-    """The global names of the loaded modules."""
-    for name, module in tuple(sys.modules.items()):
-        if name.partition(".")[0] not in _ELSEWHERE:
-            yield vars(module)
