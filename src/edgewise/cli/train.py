@@ -23,7 +23,7 @@ SIZE = ("layers", "heads", "width", "block", "dropout")
 # The defaults are those of Recipe, held by a test: reading them there would load torch for --help.
 RECIPE: dict[str, tuple[str, str, int | float | str]] = {
     "steps": ("N", "updates", 1000),
-    "batch": ("N", "windows in one forward pass, over all processes", 32),
+    "batch": ("N", "windows in one forward pass, over all processes", 24),
     "accumulate": ("N", "forward passes in one step", 1),
     "optimiser": ("NAME", "muon or adamw", "muon"),
     "learning_rate": ("X", "of AdamW, at its highest", 6e-3),

@@ -31,14 +31,14 @@ class Recipe:
     optimiser: Optimiser = "muon"
     learning_rate: float = 6e-3  # of AdamW
     matrix_rate: float = 0.04  # of Muon, for the matrices of hidden layers
-    momentum: float = 0.95  # of Muon
+    momentum: float = 0.9  # of Muon
     weight_decay: float = 0.1
     betas: tuple[float, float] = (0.9, 0.99)
     clip: float = 1.0  # largest norm of the whole gradient; 0: as it comes
     steps: int = 1000
     warm_up: int = 20  # steps
     final: float = 0.0  # of the learning rate, at the last step
-    batch: int = 32  # windows in one forward pass, over all processes
+    batch: int = 24  # windows in one forward pass, over all processes
     accumulate: int = 1  # forward passes in one step
     seed: int = 0
     evaluate_every: int = 100  # steps

@@ -53,6 +53,8 @@ class Step:
         self._worker = model if precision == "float32" else copy.deepcopy(model).to(self.dtype)
         self._rounded = self.flat.vector.to(self.dtype)
         self._weights = self.flat.attach(self._worker, self._rounded)
+        # What a model notes while it trains (running means) belongs to the model that is saved.
+        self._notes = [] if self._worker is model else list(zip(model.buffers(), self._worker.buffers(), strict=True))
         self.gradient_norm = torch.zeros((), device=self.flat.vector.device)
         self._gradient = compiled_gradient(self._loss_at) if compiled else self._eager_gradient
 
@@ -60,12 +62,16 @@ class Step:
         """Return the mean loss of `batches` after one update from their mean gradient."""
         if not self._worker.training:
             self._worker.train()
+        for kept, noted in self._notes:
+            noted.copy_(kept)
         losses, gradient = [], None
         for tokens, targets in batches:
             loss, new = self._gradient(self.flat.vector, tokens, targets)
             losses.append(loss)
             gradient = new if gradient is None else gradient.add_(new)
         assert gradient is not None
+        for kept, noted in self._notes:
+            kept.copy_(noted)
         if len(batches) > 1:
             gradient /= len(batches)
         self.world.mean_([gradient])
