@@ -20,8 +20,8 @@ __all__ = ["ROUTES", "Route", "RouteName", "choose", "forced"]
 
 # Below these a dense mask costs less than cutting the graph into tiles.
 _ROWS, _CELLS = 64, 1 << 16
-# Above this share of the cells the fused function with a dense mask is as fast.
-_SHARE = 0.6
+# Above this share of the cells the fused function with a dense mask is as fast; its forward in half precision sooner.
+_SHARE, _SHARE_HALF = 0.6, 0.4
 
 RouteName = Literal["reference", "matmul", "sdpa", "blocks", "flex"]
 
@@ -61,7 +61,8 @@ def choose(call: Call) -> Route:
     big = rows >= _ROWS and rows * columns >= _CELLS and blocks.obstacle(call) is None
     if big and kind is None and isinstance(call.graph, Graph):
         share = blocks.share(call.graph, rows, columns)
-        if share <= _SHARE:
+        half = call.query.dtype.itemsize < 4 and not wants_gradients(call)
+        if share <= (_SHARE_HALF if half else _SHARE):
             return Route("blocks", f"{share:.0%} of the cells hold every edge; the rest is skipped")
     exact: RouteName = "blocks" if big else "matmul"
     obstacle = fused.obstacle(call)
