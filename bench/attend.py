@@ -172,8 +172,8 @@ def main() -> None:
         for name, graph in graphs(4096).items()
     }
     notes = [
-        "The dense mask is a boolean (query, key) tensor, made before the clock starts. attend is given the graph; it cuts "
-        "a graph into tiles when it first meets it (a few ms) and remembers them, as it would from layer to layer.",
+        "The dense mask is a boolean (query, key) tensor, made before the clock starts. attend is given the graph: it "
+        "cuts it into tiles when it first meets it (a few ms) and remembers them, as it would from layer to layer.",
         "prefix(1024) has more than half of all edges, so skipping the others cannot save much.",
         "Memory is the rise of the resident set, at its largest, in a fresh process (Linux); the mask, the outputs and "
         "the gradients count.",
