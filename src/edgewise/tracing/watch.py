@@ -81,8 +81,10 @@ def _inner(watch: Watch, place: Place, inside: str) -> Place:
 
 def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Callable[[], Tensor]) -> Tensor:
     """What the listeners make of a call: whoever began to listen last is asked first."""
+    inner: Attention | None = None
     for watch, place in found:
-        original = _bound(watch, attention.at(place, watch.memory), original)
+        seen = attention.at(place, watch.memory)
+        original, inner = _bound(watch, seen, original, inner), seen
     _thread.claimed = True
     try:
         with aside():
@@ -135,8 +137,16 @@ def offer(
     return answer[0] if answer and out is answer[1] else back(out)
 
 
-def _bound(watch: Watch, attention: Attention, original: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    return lambda: watch.listener(attention, original)
+def _bound(
+    watch: Watch, attention: Attention, original: Callable[[], Tensor], inner: Attention | None
+) -> Callable[[], Tensor]:
+    def run() -> Tensor:
+        out = original()
+        if inner is not None and inner.note:
+            attention.note = inner.note  # what was done to the call further in
+        return out
+
+    return lambda: watch.listener(attention, run)
 
 
 class Shared:

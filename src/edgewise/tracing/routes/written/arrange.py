@@ -102,12 +102,9 @@ def arranged(product: Product, steps: Sequence[Step], softmax: Step, meeting: Me
     if weights is None:
         raise Unexplained("their weights are taken apart before they are multiplied with values")
     sinks = any(step.verb == "sink" for step in steps)
-    looked = [*(step.axes for step in steps), *product.seen, softmax.axes]
+    looked = [*product.seen, *(step.axes for step in steps), softmax.axes]
     looked = [without_sinks(one, product) for one in looked] if sinks else looked
-    natural = looked[-1]
-    if len(natural.sizes) < 4:
-        natural = max(reversed(looked), key=lambda axes: len(axes.sizes))
-    folded = _folded(product) if len(natural.sizes) < 4 else None
+    folded = _folded(product)
     cut = cuts_of([product.axes, weights, *looked, *([folded] if folded else [])])
     if cut is None or any(axes.at for axes in (weights, *looked)):
         raise Unexplained("only a part of them is used")
@@ -119,11 +116,18 @@ def arranged(product: Product, steps: Sequence[Step], softmax: Step, meeting: Me
     by_column = over == columns if over else product.columns == 1
     key, asking = (columns, rows) if by_column else (rows, columns)
     summed = plain.within(weights.parts[1 if meeting.turned else 2])
+    if summed == asking != key:
+        raise Unexplained("their softmax runs over the queries, while values are summed over the keys")
     if summed != key:
-        if summed == asking:
-            raise Unexplained("their softmax runs over the queries, while values are summed over the keys")
         raise Unexplained("their weights are mixed between heads or sequences after the softmax")
-    return _roles(plain, natural, folded, key, asking, columns=by_column)
+    return _roles(plain, _natural(plain, looked, key), folded, key, asking, columns=by_column)
+
+
+def _natural(plain: Arrangement, looked: Sequence[Axes], key: Group) -> Axes:
+    """The axes that say most about what is what: those of the softmax, unless batch and heads are one there."""
+    softmax = looked[-1]
+    whole = [axes for axes in looked if not key or key in map(plain.within, axes.parts)]
+    return softmax if len(softmax.sizes) > 3 else max(reversed(whole), key=lambda axes: len(axes.sizes))
 
 
 def without_sinks(axes: Axes, product: Product) -> Axes:
@@ -151,6 +155,7 @@ def _roles(
 ) -> Arrangement:
     """The arrangement, given the keys and the side of the queries."""
     places = [plain.within(parts) for parts in natural.parts]
+    folded = None if len(places) > 3 else folded
     ones = [at for at, place in enumerate(places) if not place]
     at_key = places.index(key) if key in places and key else max(ones, default=-1)
     at_query = _query(plain, places, at_key, asking, plain.size(key))

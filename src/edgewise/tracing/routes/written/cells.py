@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from edgewise.tracing.masks import HIDDEN
 from edgewise.tracing.routes.written.flow import Done, Flow, Rule
 from edgewise.tracing.routes.written.layout import Axes
 from edgewise.tracing.routes.written.trail import Kind, Noise, Number, Origin, Step, Total, Trail, Verb, version
@@ -172,7 +173,7 @@ def _joined(flow: Flow, done: Done) -> None:
     axis = (done.args[1] if len(done.args) > 1 else 0) % x.dim()
     sink = parts[1 - at] if len(parts) == 2 and len(found) == 1 else None
     one_more = sink is not None and sink.dim() == x.dim() and sink.shape[axis] == 1 and trail.kind == "scores"
-    if axes is None or not one_more or len(axes.parts[axis]) > 1:
+    if axes is None or sink is None or not one_more or len(axes.parts[axis]) > 1:
         flow.note(done.out, trail.losing("they are joined with others" if len(found) == 1 else _JOINED))
         return
     ((many, step),) = axes.parts[axis] or ((1, 1),)
@@ -199,17 +200,23 @@ def _dropped(flow: Flow, done: Done) -> None:
 
 
 def _bounded(flow: Flow, done: Done) -> None:
-    """Clamped, or without NaN: followed where that has changed nothing."""
+    """Clamped, or without NaN: followed where that has changed nothing that is not hidden."""
     x, out = done.args[0], done.out
+    if flow.seen(x) is None and done.name in ("maximum", "minimum"):
+        x = done.args[1]
     seen = flow.seen(x)
     if seen is not None and isinstance(seen.what, Trail):
-        fine = (seen.what.kind == "weights" and done.name == "nan_to_num") or (out is not x and torch.equal(x, out))
-        if fine:
+        whole = seen.what.kind == "weights" and done.name == "nan_to_num"
+        if whole or (out is not x and x.shape == out.shape and _alike(x, out)):
             follow(flow, seen.what, x, out, None)
         else:
             flow.note(out, seen.what.losing(f"they go through {done.name}"))
     elif seen is not None and isinstance(seen.what, Total):
         flow.note(out, seen.what)
+
+
+def _alike(x: Tensor, out: Tensor) -> bool:
+    return torch.equal(x, out) or bool(((x == out) | ((x <= HIDDEN) & (out <= HIDDEN))).all())
 
 
 CELLS: dict[str, Rule] = {
@@ -234,5 +241,7 @@ CELLS: dict[str, Rule] = {
     "clamp": _bounded,
     "clamp_min": _bounded,
     "clamp_max": _bounded,
+    "maximum": _bounded,
+    "minimum": _bounded,
     "nan_to_num": _bounded,
 }

@@ -45,15 +45,22 @@ def _offered(found: list[tuple[Watch, Place]], meeting: Meeting, result: Tensor,
     run = result if shown else meeting.out
 
     def given_back(out: Tensor) -> Tensor:
-        if not shown or (below and torch.is_grad_enabled() and (out.requires_grad or meeting.out.requires_grad)):
+        if not shown or (below and torch.is_grad_enabled() and _learns(meeting)):
             raise TraceError(
-                "this product of weights and values is made inside of a compiled or scripted function, where its "
-                "gradients cannot follow another output; swap under torch.no_grad(), or call torch.matmul by its name"
+                "this product of weights and values is called by no name that can be watched (scripted code, or a "
+                "function that an object holds), so that gradients would not follow another output; "
+                "swap under torch.no_grad(), or write weights @ values"
             )
         return back(out)
 
     answer = offer(found, call.attention, lambda: run, out_of, given_back)
     return result if answer is run else answer
+
+
+def _learns(meeting: Meeting) -> bool:
+    product = meeting.trail.product
+    operands = () if product is None else (product.left.tensor, product.right.tensor)
+    return any(one.requires_grad for one in (meeting.value, *operands))
 
 
 class _Call(NamedTuple):

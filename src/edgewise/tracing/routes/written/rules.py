@@ -61,24 +61,33 @@ def _apart(name: str) -> Any:
 def _viewed(flow: Flow, done: Done) -> None:
     """A view: which batch and heads were folded into one axis, or came out of one."""
     x, out = done.args[0], done.out
-    if x.dim() == 4 and out.dim() == 3 and out.shape[1] == x.shape[2]:
-        _folded(flow, x, out, x.shape[0], x.shape[1])
+    if x.dim() == out.dim() + 1 and x.dim() in (4, 5):
+        _folded(flow, x, out)
     elif x.dim() == 3 and out.dim() == 3 and out.shape[0] == x.shape[0] and out.shape[1] > x.shape[1] > 0:
-        _folded(flow, x, out, x.shape[1], out.shape[1] // x.shape[1])
-    elif out.dim() == 4 and x.dim() == 3:
+        _split(flow, x, out, x.shape[1], out.shape[1] // x.shape[1])
+    elif out.dim() > 3 and x.dim() == 3:
         _looked_at(flow, out)
 
 
-def _folded(flow: Flow, x: Tensor, out: Tensor, batch: int, heads: int) -> None:
+def _folded(flow: Flow, x: Tensor, out: Tensor) -> None:
+    """Two neighbouring axes have become one: batch and heads, as like as not."""
     if flow.trail(x) is not None:
         _looked_at(flow, x)
-    elif x.is_floating_point():
+        return
+    at = next((at for at, (have, had) in enumerate(zip(out.shape, x.shape, strict=False)) if have != had), None)
+    at = 0 if at is None else at
+    if x.shape[at + 2 :] == out.shape[at + 1 :] and at + 3 < x.dim():
+        _split(flow, x, out, x.shape[at], x.shape[at + 1])
+
+
+def _split(flow: Flow, x: Tensor, out: Tensor, batch: int, heads: int) -> None:
+    if flow.trail(x) is None and x.is_floating_point():
         flow.note(out, flow.origin(x)._replace(split=(batch, heads)))
 
 
 def _looked_at(flow: Flow, x: Tensor) -> None:
     trail, axes = flow.trail(x), flow.axes(x)
-    if trail is not None and trail.product is not None and axes is not None and x.dim() == 4:
+    if trail is not None and trail.product is not None and axes is not None:
         trail.product.seen.append(axes)
 
 
