@@ -43,3 +43,10 @@ def test_the_gradient_of_an_embedding_is_a_product_with_one_hot_rows() -> None:
 def test_a_large_vocabulary_is_left_to_the_compiler() -> None:
     tokens, gradient = torch.tensor([0]), torch.randn(1, 2)
     assert compiling._embedding_backward(gradient, tokens, 5000, -1, False) is NotImplemented
+
+
+def test_the_softmax_is_softmax_and_leaves_other_precisions_alone() -> None:
+    x = torch.randn(3, 7).bfloat16()
+    torch.testing.assert_close(compiling._softmax(x, -1, False), torch.softmax(x, -1))
+    assert compiling._softmax(x.float(), -1, False) is NotImplemented
+    assert compiling._softmax(x, -1, True) is NotImplemented

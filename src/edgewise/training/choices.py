@@ -17,7 +17,7 @@ Precision = Literal["float32", "bfloat16"]
 # Below this the gain may be noise of the trial, and float32 is the safer of two equals.
 WORTH = 1.15
 # What compiling costs at first, and the part of a step that it saves.
-COMPILING_SECONDS, COMPILING_SAVES = 30.0, 0.4
+COMPILING_SECONDS, COMPILING_SAVES = 25.0, 0.3
 
 
 @dataclass(frozen=True)
