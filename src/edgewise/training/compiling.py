@@ -30,8 +30,8 @@ def compiled_gradient(loss_at: Loss) -> Gradient:
         found, loss = grad_and_value(loss_at)(vector, tokens, targets)
         return loss, found
 
-    # The model stays as it is between two calls, so its hundred parts need not be looked at before each. What is compiled
-    # is kept by code object: with one of its own, another model of the same size cannot be taken for this one.
+    # The model stays as it is between two calls, so its hundred parts need not be looked at before each. What is
+    # compiled is kept by code object: with one of its own, another model of the same size is not taken for this one.
     gradient.__code__ = gradient.__code__.replace()
     options: dict[str, Any] = {"guard_filter_fn": torch.compiler.skip_guard_on_all_nn_modules_unsafe}
     return torch.compile(gradient, fullgraph=True, dynamic=False, backend=_backend, options=options)
