@@ -116,7 +116,7 @@ def record(
 def watched(watch: Watch) -> Generator[None]:
     """While this lasts, the watch is told of its model's calls, whichever way they are made."""
     with ExitStack() as routes:
-        routes.enter_context(uncompiled())
+        routes.enter_context(uncompiled(watch))
         routes.enter_context(listening(watch))
         for route in ROUTES:
             routes.enter_context(route(watch))

@@ -5,22 +5,24 @@ one to have, and what goes in and comes out is all there is to see.
 """
 
 import sys
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import torch
+
+from edgewise.tracing.watch import Shared
 
 __all__ = ["compiled_after_all", "uncompiled"]
 
 
-@contextmanager
-def uncompiled() -> Generator[None]:
-    """While this lasts, compiled code runs as it was written."""
-    if "torch._dynamo" not in sys.modules:
-        yield  # nothing has been compiled
-        return
-    with torch.compiler.set_stance("force_eager"):
-        yield
+def _install(undo: ExitStack) -> None:
+    if "torch._dynamo" in sys.modules:  # else nothing has been compiled
+        undo.enter_context(torch.compiler.set_stance("force_eager"))
+
+
+# Shared, because a stance restores the one before it: of two traces that end in the order in which they began, the
+# second would restore that of the first, for good.
+uncompiled = Shared(_install)
+"""While a watch lasts, compiled code runs as it was written."""
 
 
 def compiled_after_all() -> AbstractContextManager[object]:

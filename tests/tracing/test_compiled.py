@@ -1,0 +1,33 @@
+import subprocess
+import sys
+
+OVERLAPPING = """
+import torch
+from torch import nn
+from edgewise.tracing import trace
+
+counted = []
+
+def backend(graph, inputs):
+    return lambda *arguments: counted.append(1) or graph(*arguments)
+
+compiled = torch.compile(lambda x: x + 1, backend=backend)
+compiled(torch.ones(2))
+before = len(counted)
+first, second = trace(nn.Linear(2, 2)), trace(nn.Linear(2, 2))
+first.__enter__()
+second.__enter__()
+compiled(torch.ones(2))
+assert len(counted) == before, "compiled code runs as written while a model is watched"
+first.__exit__(None, None, None)
+compiled(torch.ones(2))
+assert len(counted) == before, "one is still watched"
+second.__exit__(None, None, None)
+compiled(torch.ones(2))
+assert len(counted) == before + 1, "compiled code runs compiled when the last is over"
+"""
+
+
+def test_traces_that_end_in_the_order_they_began_leave_compiling_on() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", OVERLAPPING], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
