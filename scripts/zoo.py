@@ -90,6 +90,11 @@ def work() -> None:
         answers.flush()
 
 
+def _end(process: subprocess.Popen[str], slow: threading.Event) -> None:
+    slow.set()
+    process.kill()
+
+
 class Worker:
     """A process that makes rows, begun anew after a crash, a hang, or its share of types."""
 
@@ -103,9 +108,9 @@ class Worker:
             self._begin()
         self._left -= 1
         assert self._process is not None
-        late = threading.Timer(self._seconds, self._process.kill)
+        slow = threading.Event()
+        late = threading.Timer(self._seconds, _end, (self._process, slow))
         late.start()
-        began = time.perf_counter()
         try:
             self._process.stdin.write(name + "\n")  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]
@@ -115,10 +120,9 @@ class Worker:
         late.cancel()
         if line.startswith(MARK):
             return json.loads(line.removeprefix(MARK))
-        slow = time.perf_counter() - began >= self._seconds
         status = self._process.wait()
         self.close()
-        why = f"took longer than {self._seconds:g} s" if slow else f"its process ended with status {status}"
+        why = f"took longer than {self._seconds:g} s" if slow.is_set() else f"its process ended with status {status}"
         return {"outcome": "failed", "why": why}
 
     def _begin(self) -> None:

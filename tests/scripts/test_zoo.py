@@ -55,9 +55,13 @@ def test_what_is_not_explained_is_not_captured(zoo: Any, monkeypatch: pytest.Mon
 
 def test_a_process_that_dies_or_hangs_spoils_its_own_row_alone(zoo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import sys, time\\nfor name in sys.stdin:\\n    {}\\n    print('row: {{}}', flush=True)"
-    for last, why in (("sys.exit(3)", "its process ended with status 3"), ("time.sleep(60)", "took longer than 0.5 s")):
+    dies, hangs = (
+        ("sys.exit(3)", 60, "its process ended with status 3"),
+        ("time.sleep(60)", 0.5, "took longer than 0.5 s"),
+    )
+    for last, seconds, why in (dies, hangs):
         monkeypatch.setattr(zoo, "COMMAND", [sys.executable, "-c", code.format(last).replace("\\n", "\n")])
-        assert zoo.Worker(0.5).row("gpt2") == {"outcome": "failed", "why": why}
+        assert zoo.Worker(seconds).row("gpt2") == {"outcome": "failed", "why": why}
 
 
 @pytest.mark.slow
