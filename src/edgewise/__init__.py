@@ -6,7 +6,7 @@ changed line at a time, and trains the small language models that stand on each 
 
 What a person calls is a verb and is offered here; each is loaded when it is first used, so that importing edgewise
 loads nothing heavy. The rooms behind the verbs are nouns: `edgewise.graphs`, `edgewise.attention`, `edgewise.ladder`,
-`edgewise.training`, `edgewise.derivation`.
+`edgewise.training`, `edgewise.derivation`, `edgewise.records`, `edgewise.tracing`.
 """
 
 from importlib import import_module
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from edgewise.graphs import keys as keys
     from edgewise.graphs import prefix as prefix
     from edgewise.graphs import window as window
+    from edgewise.tracing import record as record
+    from edgewise.tracing import swap as swap
+    from edgewise.tracing import trace as trace
     from edgewise.training import sample as sample
     from edgewise.training import train as train
 
@@ -36,7 +39,10 @@ _HOME = {
     "full": "edgewise.graphs",
     "keys": "edgewise.graphs",
     "prefix": "edgewise.graphs",
+    "record": "edgewise.tracing",
     "sample": "edgewise.training",
+    "swap": "edgewise.tracing",
+    "trace": "edgewise.tracing",
     "train": "edgewise.training",
     "window": "edgewise.graphs",
 }

@@ -2,7 +2,7 @@
 
 `trace` captures every call: queries, keys, values, the edges, what came out. `record` runs a model with and without and
 proves that both gave the same. Each call is seen by one of the `routes`; what was seen is computed again and compared,
-and a call that is not explained is an error.
+and a call that is not explained is an error. `swap` runs it with one line of attention replaced, in some heads.
 
 `target` finds the model that a name stands for, `feed` what it is given to read, and `recorded` runs one on the other.
 """
@@ -14,6 +14,7 @@ from edgewise.tracing.inputs import Feed, Given, feed, recorded
 from edgewise.tracing.masks import Edges
 from edgewise.tracing.run import Run
 from edgewise.tracing.sites import Place
+from edgewise.tracing.swapping import Swapped, swap
 from edgewise.tracing.targets import FORMS, Reader, Target, from_name, target, tiny_target
 from edgewise.tracing.watch import Watch
 
@@ -28,6 +29,7 @@ __all__ = [
     "Place",
     "Reader",
     "Run",
+    "Swapped",
     "Target",
     "Watch",
     "called",
@@ -35,6 +37,7 @@ __all__ = [
     "from_name",
     "record",
     "recorded",
+    "swap",
     "target",
     "tiny_target",
     "trace",

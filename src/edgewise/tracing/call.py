@@ -50,6 +50,11 @@ class Attention:
     memory: Memory = field(default_factory=Memory, repr=False)
     shown: list[Shown] = field(default_factory=list[Shown], repr=False)
     """Filled by the call itself, where all that the model shows of its output lies further on."""
+    returned: list[Callable[[], Tensor]] = field(default_factory=list[Callable[[], Tensor]], repr=False)
+    """Filled by the call itself, where the model is given weights beside the output: (batch, heads, query, key), which
+    whoever changes them puts others in the place of."""
+    pending: list[Any] = field(default_factory=list[Any], repr=False)
+    """What listeners that were asked before will do to this call, once it has run."""
     note: str = ""
     """What a listener did to the call, where it changed it: the output is then not what these inputs give."""
 

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from edgewise.errors import ArgumentError
 from edgewise.records import Kept, Site
+from edgewise.tracing.sites import Place
 
-__all__ = ["Choice", "Numbers", "Sites"]
+__all__ = ["Choice", "Numbers", "Sites", "fits"]
 
 Sites = str | int | Sequence[str | int] | None
 Numbers = int | slice | Sequence[int] | None
@@ -36,7 +37,7 @@ class Choice:
     dtype: torch.dtype | None = None
 
     def __post_init__(self) -> None:
-        for one in self._sites:
+        for one in self.several:
             if type(one) not in (str, int):
                 raise ArgumentError(
                     'sites must be names like "model.layers.3.self_attn", patterns like "*.self_attn" or numbers of '
@@ -46,14 +47,22 @@ class Choice:
             raise ArgumentError(f"dtype must be a floating one, like torch.float16; got {self.dtype}")
 
     @property
-    def _sites(self) -> tuple[str | int, ...]:
+    def several(self) -> tuple[str | int, ...]:
+        """The sites that are named, one by one; none where all are meant."""
         if self.sites is None:
             return ()
         return (self.sites,) if isinstance(self.sites, str | int) else tuple(self.sites)
 
-    def wants(self, site: Site) -> bool:
+    def wants(self, site: Site | Place) -> bool:
         """Whether calls of this site are kept."""
-        return self.sites is None or any(_means(one, site) for one in self._sites)
+        return self.sites is None or any(self.means(one, site) for one in self.several)
+
+    @staticmethod
+    def means(wanted: str | int, site: Site | Place) -> bool:
+        """Whether one that is named is this site."""
+        if isinstance(wanted, int):
+            return site.layer == wanted
+        return wanted == site.kind or fits(wanted, site.name)
 
     def kept(self, site: Site, rows: int) -> Kept | None:
         """Which heads and rows of a call are kept; None where none of them is.
@@ -61,14 +70,25 @@ class Choice:
         Raises:
             ArgumentError: the site has no such head.
         """
-        heads = _numbers(self.heads, site.heads)
-        if heads is not None and (not heads or heads[-1] >= site.heads or heads[0] < 0):
-            raise ArgumentError(f"heads must be from 0 to {site.heads - 1} at {site.name}; got {self.heads}")
+        heads = None if self.heads is None else self.chosen(site)
         some = _numbers(self.rows, rows)
         if some is None:
             return Kept(heads)
         some = tuple(row for row in some if 0 <= row < rows)
         return Kept(heads, some, rows) if some else None
+
+    def chosen(self, site: Site) -> tuple[int, ...]:
+        """The heads that are chosen of a site.
+
+        Raises:
+            ArgumentError: the site has no such head.
+        """
+        heads = _numbers(self.heads, site.heads)
+        if heads is None:
+            return tuple(range(site.heads))
+        if not heads or heads[-1] >= site.heads or heads[0] < 0:
+            raise ArgumentError(f"heads must be from 0 to {site.heads - 1} at {site.name}; got {self.heads}")
+        return heads
 
     def part(self, tensor: Tensor, kept: Kept, site: Site, axes: str) -> Tensor:
         """What is kept of a tensor, detached.
@@ -88,10 +108,9 @@ class Choice:
         return chosen if self.dtype is None or chosen.dtype == torch.bool else chosen.to(self.dtype)
 
 
-def _means(wanted: str | int, site: Site) -> bool:
-    if isinstance(wanted, int):
-        return site.layer == wanted
-    return wanted in (site.kind, site.name) or fnmatch.fnmatchcase(site.name, wanted)
+def fits(wanted: str, name: str) -> bool:
+    """Whether a name is the one that is wanted, or fits it as a pattern."""
+    return wanted == name or fnmatch.fnmatchcase(name, wanted)
 
 
 def _numbers(wanted: Numbers, size: int) -> tuple[int, ...] | None:

@@ -70,6 +70,8 @@ def running(names: Names, query: int, key: int, module: nn.Module | None = None)
         key: number of keys.
         module: the module that calls, where that is known; the innermost one is looked for otherwise.
     """
+    if names and module not in names:
+        module = None  # another model's, unless it runs within this one
     frame = _frame(names, module)
     if frame is None:
         return None if module not in names else _place(names, module, {}, {}, query, key)

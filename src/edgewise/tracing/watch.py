@@ -34,6 +34,8 @@ class Watch:
     model: object
     listener: Listener
     missed: Missed | None = None
+    changes: bool = False
+    """Whether the listener gives other outputs: those who only look are shown what the model gets in the end."""
     names: Names = field(init=False, repr=False)
     memory: Memory = field(default_factory=Memory, init=False, repr=False)
 
@@ -71,8 +73,13 @@ def watchers(query: int, key: int, module: nn.Module | None = None, *, inside: s
     """
     if getattr(_thread, "claimed", False):
         return []
-    found = ((watch, watch.place(query, key, module)) for watch in tuple(_active))
+    found = ((watch, watch.place(query, key, module)) for watch in _in_order())
     return [(watch, _inner(watch, place, inside)) for watch, place in found if place is not None]
+
+
+def _in_order() -> list[Watch]:
+    """The watches, those first whose listener is asked last."""
+    return sorted(_active, key=lambda watch: not watch.changes)
 
 
 def _inner(watch: Watch, place: Place, inside: str) -> Place:
@@ -80,7 +87,7 @@ def _inner(watch: Watch, place: Place, inside: str) -> Place:
 
 
 def claim(found: list[tuple[Watch, Place]], attention: Attention, original: Callable[[], Tensor]) -> Tensor:
-    """What the listeners make of a call: whoever began to listen last is asked first."""
+    """What the listeners make of a call: whoever began to listen last is asked first, but after those who only look."""
     inner: Attention | None = None
     for watch, place in found:
         seen = attention.at(place, watch.memory)

@@ -36,7 +36,11 @@ def watched(real: FunctionType) -> Callable[..., Any]:
         names = {**real.__globals__, "torch": products, "has_torch_function": lambda _: False}  # pyright: ignore[reportUnknownLambdaType]
         same = FunctionType(real.__code__, names, real.__name__, real.__defaults__, real.__closure__)
         same.__kwdefaults__ = real.__kwdefaults__
-        return same(*args, **kwargs)
+        out, weights = same(*args, **kwargs)
+        if products.weights is None:
+            return out, weights
+        averaged = products.weights.mean(1) if settings["average_attn_weights"] else products.weights
+        return out, averaged.reshape(weights.shape)
 
     return multi_head_attention_forward
 
@@ -47,6 +51,8 @@ class _Products:
     def __init__(self, heads: int, dropout: float) -> None:
         self._heads, self._dropout = heads, dropout
         self._scores: tuple[Tensor, Tensor, Tensor | None] | None = None
+        self.weights: Tensor | None = None
+        """(batch, heads, query, key), where a listener has changed the call."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)
@@ -76,7 +82,16 @@ class _Products:
             masks=() if mask is None else (self._split(mask) if mask.shape[0] > 1 else mask[None],),
             dropout=self._dropout,
         )
-        return offer(found, attention, lambda: torch.bmm(one, other), self._split, lambda out: out.flatten(0, 1))
+
+        def out_of(answer: Tensor) -> Tensor:
+            attention.returned.append(lambda: self._split(one))
+            return self._split(answer)
+
+        def back(out: Tensor) -> Tensor:
+            self.weights = attention.returned[0]() if attention.returned else None
+            return out.flatten(0, 1)
+
+        return offer(found, attention, lambda: torch.bmm(one, other), out_of, back)
 
     def _split(self, tensor: Tensor) -> Tensor:
         return tensor.unflatten(0, (-1, self._heads))

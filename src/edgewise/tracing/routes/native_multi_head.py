@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
-from edgewise.attention import attend
+from edgewise.attention import attend, reference
 from edgewise.tracing.call import Attention, Shown
 from edgewise.tracing.routes.fused import masks_of, merged, padded, projected
 from edgewise.tracing.watch import aside, offer, watchers
@@ -59,11 +59,20 @@ def watched(real: Callable[..., Answer]) -> Callable[..., Answer]:
         def out_of(answer: Answer) -> Tensor:
             shown = padded(answer[0]).tensor
             attention.shown.append(Shown(shown, given.present, after))
+            if answer[1] is not None:
+                attention.returned.append(lambda: reference(**attention.arguments()).weights)
             return attend(**attention.arguments())
 
         def after(out: Tensor, rows: Tensor | slice) -> Tensor:  # noqa: ARG001 - the same for all
             return functional.linear(merged(out), proj_weight, proj_bias)
 
-        return offer(found, attention, run, out_of, lambda out: (given.back(after(out, slice(None))), None))
+        def back(out: Tensor) -> Answer:
+            with aside():
+                weights = attention.returned[0]() if attention.returned else None
+            if weights is not None and average_attn_weights:
+                weights = weights.mean(1)
+            return given.back(after(out, slice(None))), weights
+
+        return offer(found, attention, run, out_of, back)
 
     return native_multi_head_attention

@@ -56,13 +56,18 @@ def _watched(real: Function, backend: str) -> Function:
         found = watchers(query.shape[2], key.shape[2], module)
         if not found:
             return run()
-        return offer(
-            found,
-            _described(backend, real, module, query, key, value, attention_mask, args, kwargs),
-            run,
-            lambda answer: answer[0].transpose(1, 2),
-            lambda out: (out.transpose(1, 2).contiguous(), None),
-        )
+        call = _described(backend, real, module, query, key, value, attention_mask, args, kwargs)
+
+        def out_of(answer: tuple[Tensor, Any]) -> Tensor:
+            out, weights = answer
+            if isinstance(weights, Tensor) and weights.dim() == 4:  # some give the logsumexp instead
+                call.returned.append(lambda: weights)
+            return out.transpose(1, 2)
+
+        def back(out: Tensor) -> tuple[Tensor, Any]:
+            return out.transpose(1, 2).contiguous(), call.returned[0]() if call.returned else None
+
+        return offer(found, call, run, out_of, back)
 
     return attention
 
