@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from edgewise.tracing.tiny.numbers import number
+
 __all__ = ["pictures"]
 
 GRID = 4
@@ -29,13 +31,12 @@ def pictures(
 
     if "image_grid_thw" in takes and "pixel_values" in takes:
         grid = torch.tensor([[1, GRID, GRID]])
+        more = {"image_merge_sizes": torch.tensor([1])} if "image_merge_sizes" in takes else {}
         for depth in dict.fromkeys((sizes.frames_a_patch, 1)):
             flat = noise(GRID * GRID, sizes.channels * depth * sizes.patch**2)
-            yield "an image", {"pixel_values": flat, "image_grid_thw": grid}
-        yield (
-            "an image",
-            {"pixel_values": noise(GRID**2, sizes.channels, sizes.patch, sizes.patch), "image_grid_thw": grid},
-        )
+            yield "an image", {"pixel_values": flat, "image_grid_thw": grid, **more}
+        cut = noise(GRID**2, sizes.channels, sizes.patch, sizes.patch)
+        yield "an image", {"pixel_values": cut, "image_grid_thw": grid, **more}
     for name in ("pixel_values_videos", "pixel_values"):
         if name not in takes:
             continue
@@ -46,6 +47,10 @@ def pictures(
             yield "an image", {name: still, **more}
             yield "images", {name: still.expand(2, -1, -1, -1), **more}
             yield "an image", {name: still[:, None], **more}
+            yield "an image in two tiles", {name: still[:, None].repeat(1, 2, 1, 1, 1), **more}
+            if more:
+                yield "an image", {name: still}
+            yield "an image in patches", _patches(takes, noise(1, GRID**2, sizes.channels * sizes.patch**2))
             if sizes.nested:
                 yield "an image of its smallest side", {name: noise(1, sizes.channels, 224, 224), **more}
         yield "a film", {name: film}
@@ -55,12 +60,19 @@ def pictures(
         yield "an image", {"flattened_patches": torch.cat([places[None].float(), patches], -1)}
 
 
+def _patches(takes: Mapping[str, Any], cut: Tensor) -> dict[str, Tensor]:
+    """A picture cut into a row of patches, and what else is to be said of them."""
+    said = {
+        "pixel_attention_mask": torch.ones(1, GRID**2, dtype=torch.long),
+        "spatial_shapes": torch.tensor([[GRID, GRID]]),
+    }
+    return {"pixel_values": cut} | {name: one for name, one in said.items() if name in takes}
+
+
 class _Sizes:
     """What a config says of pictures, in whichever part of it."""
 
     def __init__(self, config: Any) -> None:
-        from edgewise.tracing.tiny.feeds import number
-
         self.channels = number(config, 3, "num_channels", "in_channels", "in_chans", "num_image_channels")
         self.patch = number(config, 16, "patch_size", "spatial_patch_size")
         self.frames = number(config, 4, "num_frames", "frames_per_clip")

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from edgewise.tracing.tiny.kinds import library
 from edgewise.tracing.tiny.sizes import LAYERS, LEVELS, Level, is_layers, is_token, sections, smaller, token_number
 
 __all__ = ["shrunk"]
 
 MOST_LAYERS = 4
+WIDTHS = [16, 32, 32, 64]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _INDICES = re.compile(
     r".*(layer|attn|attention|block|moe|hybrid|visual|global|fullatt|full_attn).*(ids|idxs?|indexes|indices|layers)"
@@ -28,22 +30,69 @@ def shrunk(
     Args:
         config: as the class makes it without arguments.
         level: how much to shrink.
-        given: fields that become what is said here.
+        given: fields that become what is said here; for a part that is a config, what is said of its fields.
         tokens: the numbers that tokens were given so far.
     """
     tokens = {} if tokens is None else tokens
-    changed: dict[str, Any] = {}
+    changed = _told_apart(config)
     fields = {name: value for name, value in vars(config).items() if name in _settable(config)}
+    if "kv_lora_rank" in fields:
+        level = level._replace(grouped=False)  # keys of all heads come out of one
     if any(isinstance(value, list | tuple) for name, value in fields.items() if name.endswith("heads")):
         level = level._replace(width=None)  # each stage has its own, and they fit together as they are
     kept = _kept_layers(fields)
     for name, value in fields.items():
-        new = _new(name, value, level, tokens, kept)
-        if new is not value:
+        if _is_config(value):
+            changed[name] = _part(value, level, given.get(name, NOTHING), tokens)
+        elif (new := _new(name, value, level, tokens, kept)) is not value:
             changed[name] = new
+    given = {name: value for name, value in given.items() if not _is_config(fields.get(name))}
     if "mrope_section" in getattr(config, "ignore_keys_at_rope_validation", ()) and "rope_parameters" in fields:
         changed["rope_parameters"] = _sectioned(changed.get("rope_parameters", fields["rope_parameters"]), level)
-    return type(config)(**{**changed, **given})
+    return type(config)(**{**changed, **_stages(config, changed), **given})
+
+
+def _told_apart(config: Any) -> dict[str, Any]:
+    """What a config says other than its class does without arguments."""
+    alone = vars(type(config)())
+    own = _settable(config)
+    return {
+        name: value
+        for name, value in vars(config).items()
+        if not name.startswith("_")
+        and isinstance(value, bool | str | float | None | int if name in own else bool | str | float | None)
+        and (name not in alone or alone[name] != value)
+    }
+
+
+def _is_config(value: Any) -> bool:
+    return hasattr(value, "model_type") and hasattr(value, "to_dict")
+
+
+def _part(config: Any, level: Level, given: Mapping[str, Any], tokens: dict[str, int]) -> Any:
+    if config.model_type != "timm_backbone":
+        return shrunk(config, level, given, tokens)
+    # What looks at the picture first comes from another library there, and makes no attention.
+    small: dict[str, Any] = {
+        "depths": [1] * 4,
+        "embedding_size": 16,
+        "hidden_sizes": WIDTHS,
+        "out_indices": [1, 2, 3, 4],
+    }
+    return library().CONFIG_MAPPING["resnet"](**{**small, **given})
+
+
+def _stages(config: Any, changed: dict[str, Any]) -> dict[str, Any]:
+    """Which stages of the model are shown, for one that others stand on; of fewer layers the last ones."""
+    shown = getattr(config, "_out_indices", None)
+    if not shown or "stage_names" not in vars(config):
+        return {}
+    layers = len(config.stage_names) - 1
+    deep = next((name for name in changed if is_layers(name) and getattr(config, name) == layers), None)
+    if deep is None:
+        return {"out_indices": list(shown)}
+    many = max(len(shown), changed[deep])
+    return {deep: many, "out_indices": list(range(many - len(shown) + 1, many + 1))}
 
 
 def _settable(config: Any) -> set[str]:
@@ -66,8 +115,6 @@ def _kept_layers(fields: dict[str, Any]) -> tuple[int, list[int]]:
 
 
 def _new(name: str, value: Any, level: Level, tokens: dict[str, int], kept: tuple[int, list[int]]) -> Any:
-    if hasattr(value, "model_type") and hasattr(value, "to_dict"):
-        return shrunk(value, level, tokens=tokens)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
@@ -98,6 +145,8 @@ def _several(name: str, value: Any, level: Level, tokens: dict[str, int], kept: 
         return make(min(one, LAYERS) if type(one) is int else one for one in value)
     if re.fullmatch(r"(pretrain_)?image_size|img_size|patch_size|attention_window", name):
         return make(smaller(name, one, level) for one in value)
+    if name == "decoder_in_channels" and level.width is not None:
+        return make(min(one, level.width) for one in value)
     return value
 
 

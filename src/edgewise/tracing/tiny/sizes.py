@@ -41,7 +41,7 @@ LEVELS = (
 )
 
 
-Size = int | Literal["width", "double", "head", "groups"]
+Size = int | Literal["width", "double", "head", "two heads", "groups"]
 
 
 class _Rule(NamedTuple):
@@ -61,6 +61,8 @@ _RULES = (
     _rule(r".*hash_byte_group_vocab", 99, "words"),
     _rule(r"(pretrain_)?image_size|img_size|input_image_size|resolution", 64, "words"),
     _rule(r"(spatial_)?patch_size", 16, "words"),
+    _rule(r"(num_)?(object_)?queries|num_queries", 8, "words"),
+    _rule(r"mm_tokens_per_image", 4, "words"),
     _rule(r"num_frames|frames_per_clip", 4, "words"),
     _rule(r"(sliding_window|local_attention|attention_chunk_size|attention_window)(_size)?", 8, "words"),
     _rule(r"max_source_positions|max_length", 64, "words"),
@@ -73,6 +75,7 @@ _RULES = (
     _rule(r".*(key_value_heads|kv_heads|n_head_kv|num_kv_groups|attention_groups)", "groups"),
     _rule(r".*(attention_heads|num_heads|n_heads?|encoder_heads|decoder_heads|nhead|index_n_heads)", 4),
     _rule(r"mamba_(d_head|head_dim)", 32),
+    _rule(r"qk_head_dim", "two heads"),
     _rule(r".*(head_dim|head_size|dim_head|d_head|d_kv|kv_channels)", "head"),
     _rule(r".*lora_rank", 32),
     _rule(
@@ -109,7 +112,14 @@ def _size(size: Size, level: Level) -> int:
     if isinstance(size, int):
         return size
     width = level.width or 10**9
-    return {"width": width, "double": 2 * width, "head": level.head, "groups": 2 if level.grouped else 4}[size]
+    groups = 2 if level.grouped else 4
+    return {
+        "width": width,
+        "double": 2 * width,
+        "head": level.head,
+        "two heads": 2 * level.head,
+        "groups": groups,
+    }[size]
 
 
 def is_layers(name: str) -> bool:

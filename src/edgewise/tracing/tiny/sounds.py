@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from edgewise.tracing.tiny.numbers import number
+
 __all__ = ["sounds"]
 
 SAMPLES = 4000
@@ -20,8 +22,6 @@ def sounds(model: nn.Module, takes: Mapping[str, Any], chance: torch.Generator) 
         takes: the parameters of its forward pass.
         chance: random numbers.
     """
-    from edgewise.tracing.tiny.feeds import number
-
     config = model.config
     pitches = number(
         config,
@@ -36,7 +36,10 @@ def sounds(model: nn.Module, takes: Mapping[str, Any], chance: torch.Generator) 
     )
     most = 2 * number(config, 64, "max_source_positions")
     if "input_features" in takes:
-        yield "a sound", {"input_features": torch.randn(1, pitches, most, generator=chance)}
+        for length in dict.fromkeys((most, 200)):
+            heard = torch.randn(1, pitches, length, generator=chance)
+            yield "a sound", {"input_features": heard, **_whole(takes, length)}
+        yield "a sound", {"input_features": torch.randn(1, 64, pitches, generator=chance), **_whole(takes, 64)}
         yield "a sound", {"input_features": torch.randn(2, 64, pitches, generator=chance)}
     if "input_values" in takes:
         yield "a sound", {"input_values": torch.randn(2, SAMPLES, generator=chance)}
@@ -46,3 +49,9 @@ def sounds(model: nn.Module, takes: Mapping[str, Any], chance: torch.Generator) 
         yield "a sound", {"input_values": torch.randn(2, 1, long, pitches, generator=chance)}
     if "inputs" in takes:
         yield "a sound", {"inputs": torch.randn(2, SAMPLES, generator=chance)}
+
+
+def _whole(takes: Mapping[str, Any], length: int) -> dict[str, torch.Tensor]:
+    """Says that all of a sound is heard, where the model wants to know."""
+    names = ("input_features_mask", "feature_attention_mask")
+    return {name: torch.ones(1, length, dtype=torch.long) for name in names if name in takes}
