@@ -318,6 +318,7 @@ def test_a_tensor_that_is_overwritten_after_attention_is_an_error_and_a_copy_is_
         with trace(layers, copy=True) as run:
             layers(x())
         assert run.record().calls[0].query.bits.any()
+        assert record(layers, x()).calls[0].query.bits.any()  # finds out by itself
 
 
 def test_a_compiled_model_is_seen_and_stays_compiled() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from edgewise.records import Record
+from edgewise.tracing.captured import RewrittenError
 from edgewise.tracing.choice import Choice, Numbers, Sites
 from edgewise.tracing.compiled import uncompiled
 from edgewise.tracing.proof import numbers_of, proven, repeatable
@@ -87,7 +88,7 @@ def record(
         tokens: what the model reads, a tuple of texts for each sequence.
         target: which model, in words.
         about: what else the run was, asked once it is over; as in `Run.describe`.
-        **options: what to keep and how to check, as in `trace`.
+        **options: what to keep and how to check, as in `trace`; copies are held where the model turns out to need it.
 
     Raises:
         TraceError: no attention was seen, or what was seen does not explain what the model computed.
@@ -103,13 +104,19 @@ def record(
         with repeatable(model):
             return numbers_of(model, run_it, inputs, gradients=gradients)
 
+    def seen(**more: Any) -> Record:
+        with trace(model, **{**options, **more}) as run:
+            numbers = numbers_of(model, run_it, inputs, gradients=gradients)
+            run.proof = proven(untouched, numbers, plain)
+            said: dict[str, Any] = {"tokens": tokens, "target": target}
+            run.describe(**said | dict(about() if about is not None else {}))
+        return run.record()
+
     untouched = plain()
-    with trace(model, **options) as run:
-        seen = numbers_of(model, run_it, inputs, gradients=gradients)
-        run.proof = proven(untouched, seen, plain)
-        said: dict[str, Any] = {"tokens": tokens, "target": target}
-        run.describe(**said | dict(about() if about is not None else {}))
-    return run.record()
+    try:
+        return seen()
+    except RewrittenError:
+        return seen(copy=True)
 
 
 @contextmanager

@@ -12,7 +12,11 @@ from edgewise.tracing.call import Attention
 from edgewise.tracing.choice import Choice
 from edgewise.tracing.verify import Checked
 
-__all__ = ["Captured", "captured", "copied", "own"]
+__all__ = ["Captured", "RewrittenError", "captured", "copied", "own"]
+
+
+class RewrittenError(TraceError):
+    """The model has written into a tensor that attention had used; copies would have been safe."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +63,11 @@ class Captured:
         """The call as a value that crosses rooms.
 
         Raises:
-            TraceError: the model has written into a captured tensor since.
+            RewrittenError: the model has written into a captured tensor since.
         """
         for name, tensor, version in zip(("query", "key", "value", "out"), self._tensors, self.versions, strict=True):
             if version is not None and _version(tensor) != version:
-                raise TraceError(
+                raise RewrittenError(
                     f"{self.site.name}: {name} of call {self.index} was changed in place after attention had used it, "
                     "so that what is held is no longer what was seen; trace with copy=True"
                 )
