@@ -102,6 +102,12 @@ def test_grouped_keys_are_seen_as_groups() -> None:
     assert (call.site.heads, call.site.groups) == (2, 1)
 
 
+def test_keys_and_values_of_different_groups_are_seen_with_as_many() -> None:
+    call = seen(lambda q, k, v: sdpa(enable_gqa=True)(q, k[:, :1], v))
+    assert (call.site.heads, call.site.groups) == (2, 2)
+    assert call.residual < 1e-6
+
+
 def test_dropout_is_said_and_not_checked() -> None:
     model = Heads(sdpa(dropout_p=0.5))
     with trace(model) as run:

@@ -58,6 +58,10 @@ class Attention:
     note: str = ""
     """What a listener did to the call, where it changed it: the output is then not what these inputs give."""
 
+    def __post_init__(self) -> None:
+        groups = max(self.key.shape[1], self.value.shape[1])  # torch lets keys and values differ in it
+        self.key, self.value = _grouped(self.key, groups), _grouped(self.value, groups)
+
     @property
     def site(self) -> Site:
         """The place in the model, and the sizes of its heads."""
@@ -108,6 +112,11 @@ class Attention:
             "sinks": self.sinks,
             "dropout": self.dropout,
         }
+
+
+def _grouped(tensor: Tensor, groups: int) -> Tensor:
+    have = tensor.shape[1]
+    return tensor if have == groups or not have else tensor.repeat_interleave(groups // have, 1)
 
 
 def _first_keys(mask: Mask, keys: int) -> Mask:
