@@ -51,7 +51,7 @@ class Choice:
         """The sites that are named, one by one; none where all are meant."""
         if self.sites is None:
             return ()
-        return (self.sites,) if isinstance(self.sites, str | int) else tuple(self.sites)
+        return tuple(self.sites) if isinstance(self.sites, Sequence) and type(self.sites) is not str else (self.sites,)
 
     def wants(self, site: Site | Place) -> bool:
         """Whether calls of this site are kept."""
