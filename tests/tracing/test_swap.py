@@ -428,3 +428,22 @@ def test_a_graph_is_drawn_for_every_pair_of_lengths() -> None:
     layer, x = Layer("scaled_dot_product_attention"), torch.randn(3, LENGTH, HEADS * WIDTH)
     with swap(layer, mask=full()):
         layer(x), layer(x[:, :3])
+
+
+def test_gradients_reach_tensors_that_are_handed_over() -> None:
+    layer, x = Layer("written by hand"), torch.randn(3, LENGTH, HEADS * WIDTH)
+    values, out = torch.randn(2, LENGTH, WIDTH, requires_grad=True), torch.randn(2, 1, WIDTH, requires_grad=True)
+    with swap(layer, heads=[0], values=values[:1]), swap(layer, heads=CHOSEN, out=out):
+        found = torch.autograd.grad(layer(x).square().sum(), (values, out))
+    assert all(bool(one.any()) for one in found)
+    assert not found[0][1].any()
+
+
+def test_layers_that_are_run_again_for_their_gradients_are_swapped_again() -> None:
+    layer, x = Layer("written by hand"), torch.randn(3, LENGTH, HEADS * WIDTH)
+    with swap(layer, heads=CHOSEN, scores="zeros") as done:
+        wanted = gradients(layer(x), layer)
+        found = gradients(torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False), layer)
+    assert sum(done.calls.values()) == 3
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other)
