@@ -1,0 +1,90 @@
+"""The measuring of influence on a route: what to change, whether all at once, and what float64 says of doubtful cells."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from edgewise.checks.calling import Refused
+from edgewise.checks.finding import Skip
+from edgewise.checks.given import Given
+from edgewise.checks.gradient import pulls
+from edgewise.checks.influence import Influence, Measuring, changes_of, decided
+from edgewise.checks.random_input import SPECIAL
+from edgewise.checks.route import Route
+
+if TYPE_CHECKING:
+    from edgewise.checks.lab import Lab
+
+__all__ = ["influence_of"]
+
+
+def influence_of(lab: "Lab", route: Route, row: int, given: Given, of: str) -> Influence:
+    """Which outputs of a row depend on which of its tokens; see `Lab.influence`."""
+    if lab.subject.reads in ("pixels", "features"):
+        raise Skip("it reads no tokens, so that no output depends on one of them")
+    if of == "memory" and given.memory is None:
+        raise Skip("it reads no memory")
+    out = lab.out(given, route)
+    found = out.shape[2 if given.key is not None else 1]
+    if found != given.length:
+        raise Skip(f"it gives {found} outputs for {given.length} tokens, so that no output stands for a token")
+    if given.key is None:
+        return _one(lab, route, row, given, of)
+    by_value, by_key, by_query = (_one(lab, route, row, given, field) for field in ("value", "key", "tokens"))
+    return replace(by_value, keys=by_key.moved, queries=by_query.moved)
+
+
+def _one(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Influence:
+    alone = given.batch == 1 or route in lab.mixing
+    found = _measured(lab, route, row, given, field, alone=alone)
+    if not alone and found.mixed > found.noise:
+        lab.mixing.add(route)
+        found = replace(_measured(lab, route, row, given, field, alone=True), mixed=found.mixed)
+    return found
+
+
+def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone: bool) -> Influence:
+    subject = lab.subject
+    dtype = subject.dtype if route.dtype is None else getattr(torch, route.dtype)
+    typed = given.to(dtype)
+    measuring = Measuring(
+        lambda one: lab.asked(one, route),
+        typed,
+        field,
+        row,
+        alone,
+        dtype,
+        pull=_pull(lab, route, row, typed, field, alone=alone),
+        exactly=lambda: _exactly(lab, route, row, given, field),
+    )
+    vocabulary = subject.vocabulary
+    return decided(
+        measuring, changes_of(typed, field, row, vocabulary=vocabulary, low=SPECIAL, seed=lab.seed, pad=subject.pad)
+    )
+
+
+def _pull(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone: bool) -> Tensor | None:
+    """Gradients, of a route in the target's own dtype."""
+    if route.dtype is not None or lab.subject.dtype not in (torch.float32, torch.float64):
+        return None
+    chance = torch.Generator().manual_seed(lab.seed + 1)
+    module = lab.subject.module
+    try:
+        return pulls(
+            lambda one: lab.asked(one, route, gradient=True), given, field, row, module, alone=alone, generator=chance
+        )
+    except (Refused, RuntimeError):
+        return None  # a target through which no gradient goes is measured by changes alone
+
+
+def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Tensor | None:
+    """What moves in float64."""
+    exact = replace(route, dtype=None if lab.subject.dtype == torch.float64 else "float64")
+    if exact == route:
+        return None
+    try:
+        return _measured(lab, exact, row, given, field, alone=given.batch == 1 or route in lab.mixing).moved
+    except Refused:
+        return None
