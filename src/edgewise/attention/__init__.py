@@ -35,4 +35,5 @@ __all__ = [
     "slopes",
     "softmax",
     "survivors",
+    "tiling",
 ]

@@ -16,10 +16,12 @@ from edgewise.records.recompute import Precision, row, tile
 from edgewise.records.record import Proof, Record, Tokens
 from edgewise.records.show import show
 from edgewise.records.site import Kind, Site
+from edgewise.records.statistics import NEAR, Statistics
 from edgewise.records.stitch import stitched
 from edgewise.records.writer import Writer, save
 
 __all__ = [
+    "NEAR",
     "Array",
     "Call",
     "Cell",
@@ -30,6 +32,7 @@ __all__ = [
     "Proof",
     "Record",
     "Site",
+    "Statistics",
     "Tokens",
     "Writer",
     "bfloat16_bits",

@@ -14,6 +14,7 @@ from edgewise.tracing.inputs import Feed, Given, feed, recorded
 from edgewise.tracing.masks import Edges
 from edgewise.tracing.run import Run
 from edgewise.tracing.sites import Place
+from edgewise.tracing.statistics import statistics
 from edgewise.tracing.swapping import Swapped, swap
 from edgewise.tracing.targets import FORMS, Reader, Target, from_name, target, tiny_target
 from edgewise.tracing.watch import Watch
@@ -37,6 +38,7 @@ __all__ = [
     "from_name",
     "record",
     "recorded",
+    "statistics",
     "swap",
     "target",
     "tiny_target",
