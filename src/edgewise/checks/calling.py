@@ -1,0 +1,327 @@
+"""Calling a target on one route: held still, with copies, and what it answers in one layout whatever it returns."""
+
+import copy
+import time
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from edgewise.checks.arguments import Refused
+from edgewise.checks.backends import backed
+from edgewise.checks.frozen import moded, seeded
+from edgewise.checks.given import Given
+from edgewise.checks.handing import handed
+from edgewise.checks.limits import limited
+from edgewise.checks.results import at, axes_of, finite, is_weights, leaves, shaped, weights_in
+from edgewise.checks.route import Route
+from edgewise.checks.subject import Caching, Path, Subject
+
+__all__ = ["Answer", "Refused", "answer"]
+
+
+@dataclass(eq=False)
+class Answer:
+    """What a target answered."""
+
+    out: Tensor
+    """(batch, query, channels), or of a function (batch, heads, query, width)."""
+    weights: Tensor | None = None
+    """(batch, heads, query, key) of the last layer; of a cached route, rows of all calls, zero where no key was yet."""
+    layers: tuple[Tensor, ...] = ()
+    """The weights of every layer."""
+    cache: Any = None
+    mutated: tuple[str, ...] = ()
+    """Arguments that the target wrote into."""
+    seconds: float = 0.0
+    result: Any = None
+    """What the target returned, of a cached route by the last call."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of it are numbers."""
+        return finite(self.out, self.weights)
+
+
+def answer(
+    subject: Subject,
+    given: Given,
+    route: Route,
+    gradient: bool = False,
+    seed: int = 0,
+    *,
+    dropout: bool = False,
+    seconds: float | None = None,
+) -> Answer:
+    """What the target answers on a route.
+
+    Args:
+        subject: how it is called.
+        given: what it reads.
+        route: which way.
+        gradient: whether a graph of gradients is kept.
+        seed: what everything that is random starts from.
+        dropout: whether dropout stays as it is in training mode; else it is zero.
+        seconds: how long it may take; None for as long as it likes.
+
+    Raises:
+        Refused: the target does not take this route, or fails on it; says why.
+    """
+    subject, given = _cast(subject, given, route)
+    began = time.perf_counter()
+    with held(subject, route, gradient=gradient, seed=seed, dropout=dropout, seconds=seconds):
+        found = _whole(subject, given, route) if not route.cached else _stepwise(subject, given, route)
+    found.seconds = time.perf_counter() - began
+    return found
+
+
+@contextmanager
+def held(
+    subject: Subject,
+    route: Route,
+    *,
+    gradient: bool = False,
+    seed: int = 0,
+    dropout: bool = False,
+    seconds: float | None = None,
+) -> Generator[None]:
+    """While this lasts, nothing about the target but its input changes what it answers."""
+    with (
+        torch.inference_mode(False),
+        torch.set_grad_enabled(gradient),
+        seeded(seed),
+        moded(subject.module, training=route.training, dropout=dropout),
+        backed(subject, route.backend),
+        limited(seconds),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # what a target has to say it would say hundreds of times
+        yield
+
+
+def _whole(subject: Subject, given: Given, route: Route) -> Answer:
+    result, mutated = call(subject, given, route)
+    return read(subject, given, result, mutated)
+
+
+def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] = ()) -> Answer:
+    """What is in what a target returned.
+
+    Raises:
+        Refused: there is nothing for each token in it.
+    """
+    found = _found(subject, given, result)
+    if found is None:
+        raise Refused(f"it returns nothing for each token: {described(result)}")
+    path, axes = found
+    out = _arranged(subject, at(result, path), axes)
+    layers = _layers(subject, given, result, path)
+    return Answer(out, layers[-1] if layers else None, layers, mutated=mutated, result=result)
+
+
+def _found(subject: Subject, given: Given, result: Any) -> tuple[Path, str] | None:
+    """Where the numbers of each token are, which may be elsewhere where weights are returned beside them."""
+    counted_out = subject.reads in ("pixels", "features")
+    first = "query" if subject.layout == "time first" else "batch"
+    if subject.output is not None:
+        out = at(result, subject.output)
+        if isinstance(out, Tensor) and _fits(subject, given, out):
+            return subject.output, subject.output_axes
+    if subject.reads == "qkv":
+        return next(((path, "") for path, leaf in leaves(result, 2) if _fits(subject, given, leaf)), None)
+    return axes_of(result, given.batch, None if counted_out else given.length, first)
+
+
+def _fits(subject: Subject, given: Given, out: Tensor) -> bool:
+    """Whether a tensor has a place for each token."""
+    if subject.reads == "qkv":
+        place = {"heads third": 1, "no heads": 1}.get(subject.layout, 2)
+        dims = 3 if subject.layout == "no heads" else 4
+        return out.dim() == dims and out.shape[0] == given.batch and out.shape[place] == given.length
+    if subject.reads in ("pixels", "features"):
+        return out.dim() == len(subject.output_axes.split()) and given.batch in out.shape[:2]
+    axes = subject.output_axes.split()
+    return out.dim() == len(axes) and all(
+        out.shape[place] == want
+        for place, name in enumerate(axes)
+        if (want := {"batch": given.batch, "query": given.length}.get(name)) is not None
+    )
+
+
+def _arranged(subject: Subject, out: Tensor, axes: str) -> Tensor:
+    """As (batch, query, channels), or of a function (batch, heads, query, width)."""
+    if subject.reads == "qkv":
+        return out.transpose(1, 2) if subject.layout == "heads third" else out[:, None] if out.dim() == 3 else out
+    if axes == "query batch channels":
+        return out.transpose(0, 1)
+    if axes == "batch heads query width":
+        return out.transpose(1, 2).flatten(2)
+    if axes == "batch query heads width":
+        return out.flatten(2)
+    return out[..., None] if axes == "batch query" else out
+
+
+def _layers(subject: Subject, given: Given, result: Any, output: Path) -> tuple[Tensor, ...]:
+    path = subject.weights_at
+    found = None if path is None else at(result, path)
+    if not isinstance(found, Tensor | tuple | list) and subject.weights is not None:
+        path = weights_in(result, output, given.batch, given.length, None)
+        found = None if path is None else at(result, path)
+    several = found if isinstance(found, tuple | list) else (found,)
+    return tuple(
+        shaped(one, given.batch)
+        for one in several
+        if isinstance(one, Tensor) and one.dim() in (3, 4) and is_weights(one, given.batch, given.length)
+    )
+
+
+def _stepwise(subject: Subject, given: Given, route: Route) -> Answer:
+    """Part after part, each with the cache of those before it."""
+    caching = subject.caching
+    if caching is None:
+        raise Refused("it has no cache that was found")
+    if given.documents is not None:
+        raise Refused("several documents in a row are not read part by part")
+    cache = first_cache(subject, caching, given.batch)
+    answers: list[Answer] = []
+    start = 0
+    for stop in stops(route.cached, given.length):
+        result, mutated = call(subject, given, route, start=start, stop=stop, cache=cache)
+        answers.append(read(subject, given.slice(start, stop), result, mutated))
+        if caching.returned is not None:
+            cache = at(result, caching.returned)
+            if cache is None:
+                raise Refused(f"it returns no cache after {stop} tokens")
+        start = stop
+    return Answer(
+        torch.cat([one.out for one in answers], dim=1),
+        *_joined(answers, given.length),
+        cache=cache,
+        mutated=tuple(dict.fromkeys(name for one in answers for name in one.mutated)),
+        result=answers[-1].result,
+    )
+
+
+def stops(numbers: tuple[int, ...], length: int) -> list[int]:
+    """Where each call ends: the numbers of new tokens in turn, the last of them again until the end is reached.
+
+    Example:
+        >>> stops((3, 1), 6), stops((2, 4), 5)
+        ([3, 4, 5, 6], [2, 5])
+    """
+    found: list[int] = []
+    while not found or found[-1] < length:
+        new = numbers[min(len(found), len(numbers) - 1)]
+        found.append(min((found[-1] if found else 0) + max(1, new), length))
+    return found
+
+
+def _joined(answers: list[Answer], length: int) -> tuple[Tensor | None, tuple[Tensor, ...]]:
+    many = min(len(one.layers) for one in answers)
+    rows = [[nn.functional.pad(one, (0, length - one.shape[-1])) for one in each.layers] for each in answers]
+    if any(one.shape[-1] != length for each in rows for one in each):
+        return None, ()
+    layers = tuple(torch.cat([each[layer] for each in rows], dim=2) for layer in range(many))
+    return (layers[-1] if layers else None), layers
+
+
+def first_cache(subject: Subject, caching: Caching, batch: int) -> Any:
+    """What the first call of a cached route is given."""
+    if caching.first == "list":
+        return []
+    if caching.first == "dict":
+        return {}
+    if caching.first == "transformers":
+        import transformers  # the target is of it
+
+        return transformers.DynamicCache(config=subject.config)
+    if not caching.first:
+        return None
+    name, _, rest = caching.first.partition("(")
+    make = getattr(subject.module, name)
+    return make(batch) if rest.startswith("batch") else make()
+
+
+def call(
+    subject: Subject, given: Given, route: Route, *, start: int = 0, stop: int | None = None, cache: Any = None
+) -> tuple[Any, tuple[str, ...]]:
+    """What the target returns, and which arguments it wrote into.
+
+    Raises:
+        Refused: it fails.
+    """
+    ordered, named = handed(subject, given, route, start, stop, cache)
+    run = callee(subject, subject.caching.method if route.cached and subject.caching else subject.method)
+    before = {name: value.clone() for name, value in named.items() if isinstance(value, Tensor)}
+    firsts = [one.clone() for one in ordered]
+    try:
+        result = run(*ordered, **named)
+    except (KeyboardInterrupt, Refused):
+        raise
+    except Exception as error:
+        raise Refused(failed(error)) from None
+    mutated = [name for name, value in before.items() if _changed(value, named[name])]
+    mutated += [name for name, was, now in zip(subject.main, firsts, ordered, strict=False) if _changed(was, now)]
+    return result, tuple(mutated)
+
+
+def callee(subject: Subject, method: str) -> Callable[..., Any]:
+    """What is called: the target, or a method of its module."""
+    if method in ("", "forward") or not isinstance(subject.target, nn.Module):
+        return subject.target
+    return getattr(subject.target, method)
+
+
+def _changed(was: Tensor, now: Tensor) -> bool:
+    return was.shape != now.shape or not torch.equal(torch.nan_to_num(was), torch.nan_to_num(now))
+
+
+def failed(error: BaseException) -> str:
+    """What a target's error says, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = lines[0][:200] if lines else "no word"
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+        return f"it ran out of memory: {said}"
+    if isinstance(error, TimeoutError):
+        return said
+    return f"it raises {type(error).__name__}: {said}"
+
+
+def described(result: Any) -> str:
+    if isinstance(result, Tensor):
+        return f"a tensor {tuple(result.shape)}"
+    if isinstance(result, tuple | list):
+        return f"{type(result).__name__} of {', '.join(type(one).__name__ for one in result) or 'nothing'}"
+    return type(result).__name__
+
+
+def _cast(subject: Subject, given: Given, route: Route) -> tuple[Subject, Given]:
+    """The subject in the dtype of the route, made once, and what it is given in the same, on its device."""
+    if route.dtype is not None:
+        dtype = getattr(torch, route.dtype)
+        if dtype != subject.dtype:
+            if dtype not in subject.casts:
+                subject.casts[dtype] = _copied(subject, dtype)
+            made = subject.casts[dtype]
+            if isinstance(made, str):
+                raise Refused(made)
+            subject = made
+    return subject, given.to(subject.dtype, subject.device)
+
+
+def _copied(subject: Subject, dtype: torch.dtype) -> Subject | str:
+    """In another dtype; or why that cannot be made."""
+    module = subject.module
+    if module is None:
+        return subject.replace(dtype=dtype)
+    try:
+        twin = copy.deepcopy(module).to(dtype)
+    except Exception as error:
+        return f"no copy of it in {str(dtype).removeprefix('torch.')} can be made: {failed(error)}"
+    is_method = not isinstance(subject.target, nn.Module)
+    target = getattr(twin, subject.target.__name__) if is_method else twin
+    return subject.replace(target=target, dtype=dtype)

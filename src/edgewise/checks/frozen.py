@@ -1,0 +1,75 @@
+"""A target held still while it is called: its mode, its dropout, its backend, and everything that draws numbers."""
+
+import random
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+__all__ = ["moded", "seeded"]
+
+_DROPOUT = ("p", "dropout", "dropout_p", "attention_dropout", "attn_dropout", "attn_pdrop", "resid_pdrop", "drop")
+"""Names that a module keeps the probability of its dropout under."""
+
+
+@contextmanager
+def seeded(seed: int) -> Generator[None]:
+    """While this lasts, torch, numpy and random draw what they draw after this seed; as they were, afterwards."""
+    python, numbers = random.getstate(), np.random.get_state()  # noqa: NPY002 - it is the global one that targets use
+    with torch.random.fork_rng(devices=_devices()):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numbers)  # noqa: NPY002
+
+
+def _devices() -> list[int]:
+    return list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+
+
+@contextmanager
+def moded(module: nn.Module | None, *, training: bool, dropout: bool) -> Generator[None]:
+    """While this lasts, a module is in a mode; as it was, afterwards, and so are its buffers where it trained.
+
+    Args:
+        module: None where a target has none.
+        training: else evaluation mode.
+        dropout: whether dropout stays what it is in training mode; else it is zero there.
+    """
+    if module is None:
+        yield
+        return
+    with ExitStack() as undo:
+        for one in module.modules():
+            if one.training != training:
+                undo.callback(setattr, one, "training", one.training)
+                one.training = training
+            if training and not dropout:
+                _without_dropout(one, undo)
+        if training:
+            kept = [(one, one.detach().clone()) for one in module.buffers()]
+            undo.callback(_put_back, kept)
+        yield
+
+
+def _without_dropout(module: nn.Module, undo: ExitStack) -> None:
+    is_dropout = "dropout" in type(module).__name__.lower()
+    for name in _DROPOUT:
+        value: Any = vars(module).get(name)
+        if type(value) is float and 0 < value <= 1 and (name != "p" or is_dropout):
+            undo.callback(setattr, module, name, value)
+            setattr(module, name, 0.0)
+
+
+def _put_back(kept: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    with torch.no_grad():
+        for buffer, value in kept:
+            if not torch.equal(buffer, value):
+                buffer.copy_(value)

@@ -1,0 +1,156 @@
+"""What an argument is for, by the names that people give it."""
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Role", "Taken", "hides", "parameters", "role_of", "roles"]
+
+Role = Literal[
+    "query", "key", "value", "tokens", "mask", "square", "positions", "start", "cache", "use_cache", "weights", "memory",
+    "memory_mask", "documents", "cumulative", "longest_document", "causal", "lengths", "targets", "switch", "other",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An argument that a target takes."""
+
+    name: str
+    default: Any
+    required: bool
+    place: int | None
+    """Where in order it may be given; None where only by name."""
+
+
+# Read from the first down; a name is of the first role whose pattern it has.
+_ROLES: tuple[tuple[Role, str], ...] = (
+    ("cumulative", r"cu_?seq_?lens?(_q|_k|_kv)?|cu_lens|cumulative(_lengths)?|cu_doc_lens|offsets"),
+    ("longest_document", r"max_?seq_?len(_q|_k|_kv)?|max_length_(q|k)|max_doc_lens?"),
+    ("documents", r"(doc(ument)?s?|seg(ment)?s?|seq(uence)?|sample|block|example|pack(ing)?)(_?(ids?|idx|index|indices))|docs?|documents|segments|segs?|document_mask"),
+    ("memory_mask", r"(memory|encoder|enc|cross|context|ctx|source|kv)_?(output_|out_|attention_|attn_|key_)?(padding_|pad_)?(mask|keep|lengths?|lens)|memory_key_padding_mask|encoder_attention_mask|context_mask|cross_attn_mask"),
+    ("memory", r"memory|mem|encoder_hidden_states|encoder_outputs?|encoder_out|enc_outs?|enc_outputs?|enc|context|ctx|cross|cross_states|cross_attention_states|encoder_states|encoded|source|kv_input|x_?kv"),
+    ("square", r"attn_mask|tgt_mask|trg_mask|attention_bias|attn_bias|square_mask|causal_mask|self_attn_mask|score_mask|block_mask|decoder_mask"),
+    ("mask", r"(\w*_)?(key_)?(padding|pad)_?mask|attention_mask|decoder_attention_mask|mask|masks|src_mask|x_mask|token_mask|tokens_mask|input_mask|kv_mask|key_mask|seq_mask|sequence_mask|valid(_mask|_tokens|ity)?|keep(_mask)?|attn_keep|real|is_real|non_?pad|not_?pad|is_pad|pads?|padding|ignore|hide|hidden_mask|\w+_mask|\w+_keep"),
+    ("lengths", r"(\w+_)?(lengths?|lens)|seq_?lens?|n_real|valid_lens?"),
+    ("start", r"start_?pos(ition)?|pos_?offset|position_offset|cache_len(gth)?|past_len(gth)?|past_key_values_length|offset|t0|step_index|seen"),
+    ("positions", r"pos(ition)?s?(_?ids?|_idx|_index)?|input_pos(itions?)?|pos_ids|position_indices|cache_position|token_positions?|(\w+_)?position_ids|positions?_?q|steps?_ids|timesteps?"),
+    ("use_cache", r"(use|return|with|get|want)_?(kv_?)?(cache|past|state|present)(_key_values)?|output_cache|incremental"),
+    ("cache", r"past_?key_?values?|layer_past|pasts?|past_kvs?|(\w+_)?cache|caches|kv_?cache|kvs?|layer_cache|(incremental_)?states?|cache_params|mems|past_states|inference_params|prev(ious)?(_state|_kv|_cache)?"),
+    ("weights", r"(output|return|need|get|with|want|give|show|ret|keep)_?(the_)?(attn|attention|attentions|attn_weights|attention_weights|weights?|scores?|probs?|probabilities|attention_scores|attention_probs|attn_probs|a|map|maps|attn_maps?)|weights|probs|output_attentions|return_attn|returns_weights|verbose_attn|debug_weights"),
+    ("causal", r"(\w+_)?is_?causal|causal|autoregressive"),
+    ("targets", r"targets?|labels?|y|tgt_ids|target_ids"),
+)  # fmt: skip
+_COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _ROLES)
+_QUERY = re.compile(r"q|qs|query|queries|xq|query_states|query_layer")
+_KEY = re.compile(r"k|ks|key|keys|xk|key_states|key_layer")
+_VALUE = re.compile(r"v|vs|value|values|xv|value_states|value_layer")
+_TOKENS = re.compile(
+    r"x|xs|x_t|xt|idx|ids|tokens?|in_idx|inputs?|input_ids|src|tgt|trg|h|hidden(_states)?|seq|sequences?|inp|e|emb(eddings?)?|u|decoder_input_ids"
+)
+_HIDES = re.compile(r"(?!.*(non?t?_?pad|keep|unpad)).*(pad|hide|hidden|ignore|exclude|drop|blocked|masked).*")
+
+
+def hides(name: str) -> bool:
+    """Whether True under this name stands for a token that is hidden, as torch's key_padding_mask has it.
+
+    Example:
+        >>> hides("key_padding_mask"), hides("attention_mask"), hides("non_pad_mask")
+        (True, False, False)
+    """
+    return _HIDES.fullmatch(name) is not None
+
+
+def parameters(function: Callable[..., Any]) -> tuple[Taken, ...]:
+    """The arguments of a function or a method, without self; those of torch's own C functions are read from its text."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return _written(function)
+    taken: list[Taken] = []
+    for one in found:
+        if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            continue
+        place = None if one.kind == one.KEYWORD_ONLY else len(taken)
+        taken.append(Taken(one.name, one.default, one.default is one.empty, place))
+    return tuple(taken)
+
+
+def _written(function: Callable[..., Any]) -> tuple[Taken, ...]:
+    """From the first line of a text like "attention(query, key, value, attn_mask=None) -> Tensor"."""
+    found = re.match(r"\s*\w+\(([^()]*)\)", function.__doc__ or "")
+    inside = found[1] if found else ""
+    taken: list[Taken] = []
+    for part in inside.split(","):
+        name, equal, default = part.partition("=")
+        name = name.strip().split(" ")[-1]
+        if re.fullmatch(r"[A-Za-z_]\w*", name):
+            known = {"None": None, "True": True, "False": False}
+            taken.append(Taken(name, known.get(default.strip(), default.strip()), not equal, len(taken)))
+    return tuple(taken)
+
+
+def role_of(one: Taken) -> Role:
+    """What an argument is for, by its name, and by its default where it is a choice of two."""
+    name = one.name.lower().strip("_")
+    flag = isinstance(one.default, bool)
+    for role, pattern in _COMPILED:
+        if not pattern.fullmatch(name):
+            continue
+        # A choice of two is no tensor: mask=True, cache=False are asked for, not handed over.
+        if flag and role not in ("weights", "use_cache", "causal"):
+            return "use_cache" if role == "cache" else "switch"
+        if role == "weights" and not flag and not one.required and one.default is not None:
+            return "other"
+        return role
+    return "switch" if flag else "other"
+
+
+def roles(taken: tuple[Taken, ...]) -> dict[Role, list[Taken]]:
+    """The arguments of each role, in order; what is read are query, key and value, or tokens."""
+    found: dict[Role, list[Taken]] = {}
+    rest = list(taken)
+    if len(rest) >= 3 and all(
+        pattern.fullmatch(one.name.lower()) for pattern, one in zip((_QUERY, _KEY, _VALUE), rest[:3], strict=True)
+    ):
+        for role, one in zip(("query", "key", "value"), rest[:3], strict=True):
+            found[role] = [one]
+        rest = rest[3:]
+    else:
+        main = _main(rest)
+        if main is not None:
+            found["tokens"] = [main]
+            rest.remove(main)
+    decodes = bool(found.get("tokens")) and found["tokens"][0].name in _DECODED
+    for one in rest:
+        found.setdefault(_encoded(one) if decodes else role_of(one), []).append(one)
+    return found
+
+
+_DECODED = ("decoder_input_ids", "tgt", "trg", "tgt_ids", "tgt_tokens")
+_ENCODED = re.compile(r"src(_ids|_tokens)?|source|input_ids|inputs?|x|input_features|input_values|enc_inputs?")
+_ENCODED_MASK = re.compile(
+    r"(src|source|memory|encoder)_(key_)?(padding_)?mask|attention_mask|(src|source)_(lengths?|lens)"
+)
+
+
+def _encoded(one: Taken) -> Role:
+    """What an argument of an encoder and decoder is for: what the encoder reads is the memory."""
+    if _ENCODED.fullmatch(one.name):
+        return "memory"
+    return "memory_mask" if _ENCODED_MASK.fullmatch(one.name) else role_of(one)
+
+
+def _main(taken: list[Taken]) -> Taken | None:
+    """The argument that is read: of an encoder and decoder, what the decoder reads."""
+    named = {one.name: one for one in taken}
+    for name in _DECODED:
+        if name in named:
+            return named[name]
+    first = next(iter(taken), None)
+    if first is not None and role_of(first) in ("other", "switch", "targets"):
+        return first
+    known = next((one for one in taken if _TOKENS.fullmatch(one.name.lower())), None)
+    return known or next((one for one in taken if one.required), first)

@@ -1,0 +1,238 @@
+"""Arguments that a target can be called without: which of them it takes, and in which form."""
+
+from collections.abc import Iterable
+
+import torch
+
+from edgewise.checks.given import Given
+from edgewise.checks.infer.forms import cumulative_forms, document_forms, mask_forms, position_forms, square_forms
+from edgewise.checks.infer.names import Role, Taken
+from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
+from edgewise.checks.results import weights_in
+from edgewise.checks.sampling import sampled
+from edgewise.checks.subject import Argument, Subject
+
+__all__ = ["optional"]
+
+
+def optional(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    """The subject with every argument that was found to be taken."""
+    for find in (_weights, _masks, _squares, _positions, _documents, _memory, _flags):
+        subject = find(subject, takes, trial)
+    return subject
+
+
+def _first(subject: Subject, field: str, forms: Iterable[Argument], given: Given, trial: Trial) -> Subject | None:
+    """With the first form that gives numbers; else with the first that runs at all."""
+    second: Subject | None = None
+    for form in forms:
+        tried = subject.replace(**{field: form})
+        found = trial.answer(tried, given)
+        if found is None:
+            continue
+        if found.finite or not subject.finite:
+            return tried
+        second = second or tried
+    return second
+
+
+def _masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    if subject.mask is not None:
+        return _also_square(subject, trial)
+    given = sampled(subject, BATCH)
+    keys = given.length if given.key is None else given.key.shape[2]
+    given = given.replace(keep=torch.ones(BATCH, keys, dtype=torch.bool))
+    for one in takes.get("mask", []):
+        if one.name in subject.fixed or (subject.square_mask is not None and subject.square_mask.name == one.name):
+            continue
+        numbers, turned = subject.library == "transformers", subject.layout == "time first"
+        found = _first(subject, "mask", mask_forms(one, numbers=numbers, turned=turned), given, trial)
+        if found is not None:
+            return _also_square(found, trial)
+        if subject.square_mask is None:
+            squared = _square(subject, one, trial)
+            if squared is not None:
+                subject = squared
+                continue
+        subject = _unused(subject, one, trial)
+    for one in takes.get("lengths", []):
+        form = Argument(one.name, "lengths", "batch", "int", one.required)
+        found = _first(subject, "mask", [form], given, trial)
+        if found is not None:
+            return found
+    return subject
+
+
+def _also_square(subject: Subject, trial: Trial) -> Subject:
+    """A mask that is laid over all pairs may differ by pair too."""
+    mask = subject.mask
+    if mask is None or mask.shape != "batch 1 1 key" or subject.square_mask is not None:
+        return subject
+    wide = Argument(mask.name, mask.form, "batch 1 query key", mask.dtype, mask.required)
+    return _first(subject, "square_mask", [wide], _squared(subject), trial) or subject
+
+
+def _square(subject: Subject, one: Taken, trial: Trial) -> Subject | None:
+    hidden = subject.library == "torch"
+    return _first(subject, "square_mask", square_forms(one, hidden=hidden), _squared(subject), trial)
+
+
+def _squared(subject: Subject) -> Given:
+    given = sampled(subject, BATCH)
+    keys = given.length if given.key is None else given.key.shape[2]
+    return given.replace(allowed=torch.ones(given.length, keys, dtype=torch.bool))
+
+
+def _squares(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    for one in takes.get("square", []):
+        if subject.square_mask is not None or one.name in subject.fixed:
+            break
+        found = _square(subject, one, trial)
+        if found is None and subject.mask is None:
+            given = sampled(subject, BATCH)
+            keys = given.length if given.key is None else given.key.shape[2]
+            keep = given.replace(keep=torch.ones(BATCH, keys, dtype=torch.bool))
+            found = _first(subject, "mask", mask_forms(one), keep, trial)
+        subject = found or _unused(subject, one, trial)
+    return subject
+
+
+def _positions(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    given = sampled(subject, BATCH)
+    given = given.replace(positions=torch.arange(given.length).expand(BATCH, -1))
+    for role in ("positions", "start"):
+        for one in takes.get(role, []):
+            if subject.positions is not None or one.name in subject.fixed:
+                continue
+            found = _first(subject, "positions", position_forms(one, start=role == "start"), given, trial)
+            subject = _unused(subject, one, trial) if found is None else _from_where(found, given, trial)
+    return subject
+
+
+def _from_where(subject: Subject, given: Given, trial: Trial) -> Subject:
+    """Which number the first position has, so that saying it changes nothing; else it must always be said."""
+    argument = subject.positions
+    assert argument is not None
+    silent = trial.answer(subject, given.replace(positions=None))
+    if silent is None or argument.form == "start":
+        return subject
+    pad = subject.pad or 0
+    for origin in dict.fromkeys((0, 1, 2, pad + 1)):
+        shifted = Argument(
+            argument.name, argument.form, argument.shape, argument.dtype, argument.required, origin=origin
+        )
+        said = trial.answer(subject.replace(positions=shifted), given)
+        if said is not None and torch.allclose(said.out, silent.out, rtol=1e-4, atol=1e-6, equal_nan=True):
+            return subject.replace(positions=shifted)
+    always = Argument(argument.name, argument.form, argument.shape, argument.dtype, argument.required, always=True)
+    return subject.replace(positions=always)
+
+
+def _documents(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    given = sampled(subject, BATCH)
+    given = given.replace(documents=torch.zeros(BATCH, given.length, dtype=torch.long))
+    if subject.documents is not None or subject.reads == "qkv":
+        return subject
+    for one in takes.get("documents", []):
+        if one.name not in subject.fixed and (found := _first(subject, "documents", document_forms(one), given, trial)):
+            return found
+    for one in takes.get("cumulative", []):
+        if one.name not in subject.fixed and (
+            found := _first(subject, "documents", cumulative_forms(one), given, trial)
+        ):
+            return found
+    return subject
+
+
+def _weights(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    """The argument that asks for weights, and where they are then."""
+    given = sampled(subject, BATCH)
+    keys = None if given.key is None else given.key.shape[2]
+    for one in takes.get("weights", []):
+        if one.name in subject.fixed:
+            continue
+        asked = (
+            {"average_attn_weights": False}
+            if any(t.name == "average_attn_weights" for t in takes.get("switch", []))
+            else {}
+        )
+        tried = subject.replace(weights=Argument(one.name, "yes or no", "", "bool", one.required), weights_asked=asked)
+        from dataclasses import replace as changed
+
+        found = trial.answer(tried, given, changed(PLAIN, weights=True))
+        if found is not None and trial.answer(tried, given, changed(PLAIN, weights=False)) is not None:
+            where = weights_in(found.result, subject.output, BATCH, given.length, keys or given.length)
+            return tried.replace(weights_at=where)
+        subject = _unused(subject, one, trial)
+    found = trial.answer(subject, given)
+    if found is not None and subject.reads != "qkv":
+        where = weights_in(found.result, subject.output, BATCH, given.length, given.length)
+        subject = subject.replace(weights_at=where)
+    return subject
+
+
+def _memory(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    """What cross attention reads, where that may be left out, and the mask over it."""
+    for one in takes.get("memory", []):
+        if subject.memory is not None or one.name in subject.fixed:
+            continue
+        memory = Argument(one.name, "memory", "batch key channels")
+        tried = subject.replace(memory=memory, memory_width=subject.width)
+        subject = tried if trial.answer(tried, sampled(tried, BATCH)) is not None else _unused(subject, one, trial)
+    if subject.memory is None or subject.memory_mask is not None:
+        return subject
+    given = sampled(subject, BATCH)
+    assert given.memory is not None
+    given = given.replace(memory_keep=torch.ones(given.memory.shape[:2], dtype=torch.bool))
+    for one in sorted(takes.get("memory_mask", []), key=lambda one: "padding" not in one.name):
+        if one.name not in subject.fixed:
+            numbers = subject.library == "transformers"
+            found = _first(subject, "memory_mask", mask_forms(one, numbers=numbers), given, trial)
+            if found is not None:
+                return found
+    return subject
+
+
+_NO_WAYS = (
+    "return",
+    "output",
+    "get",
+    "train",
+    "deterministic",
+    "verbose",
+    "debug",
+    "average_attn_weights",
+    "inplace",
+    "sample",
+)
+"""Beginnings of the names of arguments that change what is returned, or make it random, and not the way there."""
+
+
+def _flags(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    """Further choices of two: each value that runs is a way."""
+    from dataclasses import replace as changed
+
+    given = sampled(subject, BATCH)
+    ways = list(subject.switches)
+    known = {name for name, _ in ways}
+    for one in takes.get("switch", []):
+        if one.name.startswith(_NO_WAYS) or one.name in subject.fixed or one.name in known:
+            continue
+        other = not one.default
+        if trial.answer(subject, given, changed(PLAIN, switches=((one.name, other),))) is not None:
+            ways.append((one.name, (one.default, other)))
+        else:
+            subject = _unused(subject, one, trial)
+    for one in takes.get("causal", []) if subject.library != "torch" else []:  # there it only says what a mask is
+        if one.name in subject.fixed or subject.causal_flag is not None:
+            continue
+        if trial.answer(subject, given, changed(PLAIN, switches=((one.name, True),))) is not None:
+            subject = subject.replace(causal_flag=Argument(one.name, "yes or no", "", "bool", one.required))
+    return subject.replace(switches=tuple(ways))
+
+
+def _unused(subject: Subject, one: Taken, trial: Trial) -> Subject:
+    why = trial.failures[-1] if trial.failures else "no time was left"
+    return subject.replace(
+        notes=(*subject.notes, f"nothing is given to {one.name}: every form that was tried fails ({why})")
+    )

@@ -1,0 +1,112 @@
+"""Finding the first call that a target takes: what it reads, and what must be given beside."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice, product
+from typing import Any
+
+from edgewise.checks.infer.forms import (
+    cumulative_forms,
+    document_forms,
+    mask_forms,
+    position_forms,
+    square_forms,
+)
+from edgewise.checks.infer.names import Role, Taken
+from edgewise.checks.infer.trial import BATCH, Trial
+from edgewise.checks.results import axes_of, finite, leaves
+from edgewise.checks.sampling import sampled
+from edgewise.checks.subject import Argument, Path, Subject
+
+__all__ = ["first_call", "needed"]
+
+MOST = 60
+"""Ways of giving what is required that are tried with each thing to read."""
+
+
+def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], trial: Trial) -> Subject | None:
+    """The first candidate that answers for each token, with what it must be given; None where none does.
+
+    One that answers with numbers goes before one that answers with NaN.
+    """
+    second: Subject | None = None
+    for candidate in candidates:
+        for subject in islice(needed(candidate, takes), MOST):
+            found = _answers(subject, trial)
+            if found is None:
+                continue
+            if found.finite:
+                return found
+            second = second or found
+        if trial.left <= 0:
+            break
+    return second
+
+
+def _answers(subject: Subject, trial: Trial) -> Subject | None:
+    """The subject with the place of its answer, if it answers."""
+    given = sampled(subject, BATCH)
+    returned = trial.returned(subject, given)
+    if returned is None:
+        return None
+    result, mutates = returned
+    found = _place(subject, result, given.length)
+    if found is None:
+        shapes = ", ".join(str(tuple(leaf.shape)) for _, leaf in leaves(result)) or type(result).__name__
+        trial.failures.append(f"it returns nothing for each token ({shapes} for {tuple(given.tokens.shape)})")
+        return None
+    path, axes = found
+    out = dict(leaves(result)).get(path)
+    return subject.replace(output=path, output_axes=axes, mutates=mutates, finite=finite(out))
+
+
+def _place(subject: Subject, result: Any, length: int) -> tuple[Path, str] | None:
+    if subject.reads == "qkv":
+        place = {"heads third": 1, "no heads": 1}.get(subject.layout, 2)
+        dims = 3 if subject.layout == "no heads" else 4
+        for path, leaf in leaves(result, 2):
+            if leaf.dim() == dims and leaf.shape[0] == BATCH and leaf.shape[place] == length:
+                return path, ""
+        return None
+    free = subject.reads in ("pixels", "features")
+    return axes_of(result, BATCH, None if free else length, "query" if subject.layout == "time first" else "batch")
+
+
+def needed(subject: Subject, takes: dict[Role, list[Taken]]) -> Iterator[Subject]:
+    """The subject with every combination of forms of the arguments that it cannot be called without."""
+    ways: list[tuple[str, list[Any]]] = []
+    fixed: dict[str, Any] = dict(subject.fixed)
+    for role, several in takes.items():
+        for one in several:
+            if not one.required or one.name in fixed or one.name in subject.main:
+                continue
+            field, forms = _forms(role, one, subject)
+            if field == "fixed":
+                fixed[one.name] = forms[0]
+            elif getattr(subject, field) is None:
+                ways.append((field, list(forms)))
+    for chosen in product(*(forms for _, forms in ways)):
+        yield subject.replace(fixed=fixed, **{field: form for (field, _), form in zip(ways, chosen, strict=True)})
+
+
+def _forms(role: Role, one: Taken, subject: Subject) -> tuple[str, list[Any]]:
+    """The part of the subject that an argument becomes, and its forms."""
+    hidden = subject.library == "torch"
+    known: dict[Role, tuple[str, Callable[[], list[Argument]]]] = {
+        "mask": ("mask", lambda: list(mask_forms(one))),
+        "lengths": ("mask", lambda: [Argument(one.name, "lengths", "batch", "int", one.required)]),
+        "square": ("square_mask", lambda: list(square_forms(one, hidden=hidden))),
+        "positions": ("positions", lambda: list(position_forms(one))),
+        "start": ("positions", lambda: list(position_forms(one, start=True))),
+        "documents": ("documents", lambda: list(document_forms(one))),
+        "cumulative": ("documents", lambda: list(cumulative_forms(one))),
+        "memory": ("memory", lambda: [Argument(one.name, "memory", "batch key channels", "", one.required)]),
+        "memory_mask": ("memory_mask", lambda: list(mask_forms(one))),
+        "cache": ("cache", lambda: [Argument(one.name, "cache", "", "", one.required)]),
+        "weights": ("weights", lambda: [Argument(one.name, "yes or no", "", "bool", one.required)]),
+    }
+    if role == "mask" and subject.reads == "qkv":
+        return "square_mask", list(square_forms(one))
+    if role in known:
+        field, forms = known[role]
+        return field, forms()
+    return "fixed", [{"causal": False, "use_cache": False, "longest_document": subject.length}.get(role)]
