@@ -18,6 +18,7 @@ __all__ = ["Head", "Softmax", "head_of"]
 Numbers = NDArray[np.floating[Any]]
 
 SMALL = 1 << 18  # multiplications that OpenBLAS does on one thread
+FEW = 32  # rows whose products are not worth a second thread
 
 
 class Softmax(NamedTuple):
@@ -73,6 +74,8 @@ class Head:
             room: memory for it, (keys, rows), given by one of several threads; None to find some.
         """
         key, query = self.key[keys], self.query(rows)
+        if room is None and len(query) <= FEW:
+            room = np.empty((len(key), len(query)), self.wide)
         return query @ key.T if room is None else _stacked(key, np.ascontiguousarray(query.T), room).T
 
     def scaled(self, rows: range, keys: slice, room: Numbers | None = None) -> Float[np.ndarray, "rows keys"]:

@@ -1,0 +1,89 @@
+"""What a page can do beyond drawing a record, where the model itself is at hand: asked for here, given by others."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from edgewise.records import Record
+
+__all__ = ["LINES", "NONE", "Can", "Live", "Output", "Seen", "Switch", "Trained"]
+
+LINES = ("scores=zeros", "mask=none", "scale=1", "out=zeros", "out=mean")
+"""The lines of attention that a switch can replace."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One line of attention replaced in some heads of a site."""
+
+    site: str
+    line: str
+    """One of `LINES`."""
+    heads: tuple[int, ...] | None = None
+    """None for all."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model said at the end of a text."""
+
+    next: tuple[tuple[str, float], ...]
+    """Its likeliest next tokens, each with its probability."""
+    loss: float | None = None
+    """Mean over the text of −log(probability of the token that came), in nats; None where nothing came."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One run of a model, and what it said."""
+
+    record: Record
+    output: Output | None = None
+
+
+@dataclass(frozen=True)
+class Can:
+    """What is available: "" where it is, else why not, in words."""
+
+    swap: str = ""
+    text: str = ""
+    generate: str = ""
+    train: str = ""
+
+
+NONE = Can(*["this is a record without its model: open the model itself to change it"] * 4)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """How a training run that was started from the page stands."""
+
+    step: int
+    steps: int
+    loss: float
+    validation: float | None = None
+    sample: str = ""
+    seen: Seen | None = None
+    """Its attention on a line of its text, now and then."""
+
+
+class Live(Protocol):
+    """A model that can be run again. Calls come one at a time; each looks at `stop` and raises where it is set."""
+
+    can: Can
+
+    def swapped(self, text: str | None, switches: Sequence[Switch], stop: Callable[[], bool]) -> Seen:
+        """Run a text (None for the first) with lines of attention replaced; no switches: as it is."""
+        ...
+
+    def read(self, text: str, generate: int, stop: Callable[[], bool]) -> Seen:
+        """Run another text, and go on from it by so many tokens."""
+        ...
+
+    def train(self, rung: str, steps: int, stop: Callable[[], bool]) -> Iterator[Trained]:
+        """Train a rung of the ladder, told of as it goes."""
+        ...
+
+    def ladder(self) -> dict[str, Any]:
+        """What the ladder's pages show, as JSON values."""
+        ...
