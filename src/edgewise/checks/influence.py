@@ -6,13 +6,14 @@ by no more than rounding could is asked again of a copy in float64.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from edgewise.checks.given import Given
 from edgewise.checks.movement import Ask, Change, Movement, movement, one_by_one
+from edgewise.graphs import Graph, recognise
 
 __all__ = ["Influence", "Measuring", "changes_of", "decided"]
 
@@ -47,10 +48,8 @@ class Influence:
     """Of a function, bool (query, query): the output at a query depends on another query."""
 
     @property
-    def named(self) -> "object":
+    def named(self) -> Graph | None:
         """The graph with these edges, where it has a name."""
-        from edgewise.graphs import recognise
-
         return recognise(self.moved.numpy())
 
 
@@ -60,21 +59,21 @@ class Measuring:
 
     ask: Ask
     given: Given
-    field: str
+    part: str
     row: int
     alone: bool
     """Whether each change needs a call of its own."""
     dtype: torch.dtype
     pull: Tensor | None = None
     """Gradients (query, token)."""
-    exactly: Callable[[], Tensor | None] = field(default=lambda: None)
+    exactly: Callable[[], Tensor | None] = lambda: None
     """What the same says in float64, asked only where rounding is in doubt."""
 
 
 def decided(measuring: Measuring, changes: list[Change]) -> Influence:
     """What depends on what, from how far each change moves the outputs."""
     measured = (one_by_one if measuring.alone else movement)(
-        measuring.ask, measuring.given, measuring.field, measuring.row, changes
+        measuring.ask, measuring.given, measuring.part, measuring.row, changes
     )
     precision = torch.finfo(measuring.dtype).eps * ROUNDINGS
     tokens = torch.tensor([change.token for change in changes])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from edgewise.checks import rounding
 from edgewise.checks.calling import Answer, Refused, answer
@@ -16,8 +16,8 @@ from edgewise.checks.finding import Skip
 from edgewise.checks.given import Given
 from edgewise.checks.influence import Influence
 from edgewise.checks.lengths import lengths_of
-from edgewise.checks.measured import influence_of
 from edgewise.checks.meant import expected_of
+from edgewise.checks.measured import influence_of
 from edgewise.checks.movement import apart
 from edgewise.checks.random_input import random_input
 from edgewise.checks.route import Route
@@ -106,9 +106,7 @@ class Lab:
         length, allowed = length or self.length, self._allowed(route, length or self.length)
         # What is not told to the target differs between no two routes.
         key = (route.mask, route.batch, route.packed, route.switches if allowed is not None else (), length, seed)
-        made = self._once(
-            ("given", *key), lambda: random_input(self.subject, route, length, self.seed + seed, allowed)
-        )
+        made = self._once(("given", *key), lambda: random_input(self.subject, route, length, self.seed + seed, allowed))
         self._own[id(made)] = made
         return made
 
@@ -188,10 +186,7 @@ class Lab:
             Refused: the target does not take this route.
         """
         asked = self.given(route) if given is None else given
-        target = self.module(route) or self.subject.target
-        return self._once(
-            ("look", route, id(asked)), lambda: look(target, lambda one: self._asked(one, route).out, asked)
-        )
+        return self._once(("look", route, id(asked)), lambda: look(self.traced(route), self._teller(route), asked))
 
     def calls(self, route: Route, given: Given | None = None) -> tuple[Seen, ...]:
         """Every call of attention on a route, as tracing sees it."""
@@ -216,10 +211,22 @@ class Lab:
         key = ("expected", None if seen is None else id(seen), route)
         return self._once(key, lambda: expected_of(self, seen, self.plain if route is None else route))
 
-    def module(self, route: Route) -> Any:
-        """The module that answers on a route; None of a function."""
+    def traced(self, route: Route) -> Any:
+        """What is traced on a route: the module that answers, or a function and whatever runs meanwhile.
+
+        A method that is called by itself says nowhere on the way that it is the module's.
+        """
+        subject = self.subject
+        method = subject.caching.method if route.cached and subject.caching else subject.method
+        if method != "forward":
+            return (
+                getattr(subject.target, method) if isinstance(subject.target, nn.Module) and method else subject.target
+            )
         cast = None if route.dtype is None else self.subject.casts.get(getattr(torch, route.dtype))
-        return getattr(cast, "module", None) or self.subject.module
+        return getattr(cast, "target", self.subject.target)
+
+    def _teller(self, route: Route) -> Callable[[Given], Tensor]:
+        return lambda given: self._asked(given, route).out
 
     def asked(self, given: Given, route: Route, gradient: bool = False) -> Tensor:
         """The outputs, not remembered."""

@@ -1,4 +1,4 @@
-"""How long inputs should be: a usual length, an odd one, and one beyond every window, chunk and prefix that is known."""
+"""How long inputs should be: a usual length, an odd one, and one beyond every window, chunk and prefix known."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ _NAMES = ("sliding_window", "window_size", "attention_window", "local_attention"
 def lengths_of(subject: Subject, declared: Declared, length: int) -> tuple[int, ...]:
     """The usual length first; none is beyond what the target takes."""
     graph = declared_graph(declared)
-    sizes = sorted({*([] if graph is None else sizes_in(graph)), *_configured(subject.config)})
+    sizes = sorted({*(() if graph is None else tuple(sizes_in(graph))), *_configured(subject.config)})
     near = [size for size in sizes if size + 3 <= LONGEST]
     # Two more than the last window, so that more than one row has lost its first key.
     usual = max([length, *(size + 3 for size in near)])

@@ -23,7 +23,7 @@ __all__ = ["expected_of"]
 
 def expected_of(lab: "Lab", seen: Seen | None, route: Route) -> Expected:
     """Who should read whom in one call, or in the whole model; see `Lab.expected`."""
-    return _told_in_the_call(lab, route, _whole(lab, route) if seen is None else _of_call(lab, seen))
+    return _told_in_the_call(lab, route, _whole(lab) if seen is None else _of_call(lab, seen))
 
 
 def _of_call(lab: "Lab", seen: Seen) -> Expected:
@@ -50,7 +50,7 @@ def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str) -> Expe
     return expectation(graph, query, key, "inferred", why, exact=seen.allowed.shape[1] == 1)
 
 
-def _whole(lab: "Lab", route: Route) -> Expected:
+def _whole(lab: "Lab") -> Expected:
     length = lab.length
     graph = declared_graph(lab.declared)
     calls = [one for one in _plain_calls(lab) if one.kind == "self" and _of_tokens(lab, one)]

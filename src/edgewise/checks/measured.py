@@ -1,4 +1,4 @@
-"""The measuring of influence on a route: what to change, whether all at once, and what float64 says of doubtful cells."""
+"""The measuring of influence on a route: what to change, whether all at once, and what float64 says of doubts."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -49,6 +49,12 @@ def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, a
     subject = lab.subject
     dtype = subject.dtype if route.dtype is None else getattr(torch, route.dtype)
     typed = given.to(dtype)
+    vocabulary, pad = subject.vocabulary, subject.pad
+    changes = changes_of(typed, field, row, vocabulary=vocabulary, low=SPECIAL, seed=lab.seed, pad=pad)
+    if alone:
+        # Each costs a call: one other id, or something alike and something large.
+        tokens = len({change.token for change in changes})
+        changes = changes[: tokens * (2 if typed.tokens.is_floating_point() else 1)]
     measuring = Measuring(
         lambda one: lab.asked(one, route),
         typed,
@@ -59,10 +65,7 @@ def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, a
         pull=_pull(lab, route, row, typed, field, alone=alone),
         exactly=lambda: _exactly(lab, route, row, given, field),
     )
-    vocabulary = subject.vocabulary
-    return decided(
-        measuring, changes_of(typed, field, row, vocabulary=vocabulary, low=SPECIAL, seed=lab.seed, pad=subject.pad)
-    )
+    return decided(measuring, changes)
 
 
 def _pull(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone: bool) -> Tensor | None:

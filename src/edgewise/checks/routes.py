@@ -87,11 +87,13 @@ def _masks(subject: Subject, plain: Route) -> list[Padding]:
 
 
 def _caches(subject: Subject, length: int) -> list[tuple[int, ...]]:
-    """A prompt and single tokens, single tokens alone, and chunks of uneven length."""
+    """A prompt and single tokens, single tokens alone, and chunks of uneven length where more than a step is taken."""
     if subject.caching is None:
         return []
     prompt = max(1, length // 2 - 1)
-    return [(prompt, *(1,) * (length - prompt)), (1,) * length, (prompt, 2, length - prompt - 2)]
+    found = [(prompt, *(1,) * (length - prompt)), (1,) * length]
+    stepwise = subject.caching.method not in ("", "forward")
+    return found if stepwise or length - prompt < 4 else [*found, (prompt, 2, length - prompt - 2)]
 
 
 def _switches(subject: Subject) -> list[tuple[str, Any]]:

@@ -51,8 +51,8 @@ class Writes:
 def reads(lab: "Lab", route: Route) -> Reads | None:
     """Which tokens the first site's rows come from; None where no site is seen, or the target reads none."""
     given = lab.given(route)
-    target = lab.module(route)
-    if target is None or lab.subject.reads not in ("ids", "floats") or route in lab.mixing or route.cached:
+    target = lab.traced(route)
+    if lab.subject.reads not in ("ids", "floats") or route in lab.mixing or route.cached:
         return None
     subject, length = lab.subject, given.length
     copies = given.rows([0] * length)
@@ -82,8 +82,8 @@ def writes(lab: "Lab", route: Route) -> Writes | None:
     """Which outputs move with each row that the last site gives out; None where no site is seen."""
     given = lab.given(route)
     calls = [one for one in _calls(lab, route) if one.kind == "self"]
-    target = lab.module(route)
-    if not calls or target is None or route in lab.mixing or route.cached:
+    target = lab.traced(route)
+    if not calls or route in lab.mixing or route.cached:
         return None
     last = calls[-1]
     heads, rows = last.heads, last.query.shape[2]
