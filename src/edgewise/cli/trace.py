@@ -2,15 +2,14 @@
 
 import argparse
 import json
-import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise.cli.command import Command
 from edgewise.cli.named import add_reading, add_target, given, named, numbers
+from edgewise.cli.telling import telling
 from edgewise.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _show(arguments)
     from edgewise.tracing import feed, recorded
 
-    with _telling() as tell:
+    with telling() as tell:
         tell("loading the model")
         target = named(arguments)
         reading = given(arguments)
@@ -157,21 +156,6 @@ def _call(call: Any) -> dict[str, Any]:
         "bytes": call.nbytes,
         "residual": residual,
     }
-
-
-@contextmanager
-def _telling() -> Generator[Callable[[str], None]]:
-    """Give what is to be told, and show it with the time on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as drawn:
-        task = drawn.add_task("", total=None)
-        yield lambda text: drawn.update(task, description=text)
 
 
 TRACE = Command("trace", "see every call of attention in a model", DESCRIPTION, _add_arguments, _run)

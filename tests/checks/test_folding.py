@@ -1,0 +1,129 @@
+"""One fault, one finding: what follows from something is told with it, and two faults are told as two."""
+
+import itertools
+
+import pytest
+
+from edgewise.checks.consequences import CAUSES, follows, rank
+from edgewise.checks.finding import Finding, Observation
+from edgewise.checks.folding import Looked, folded
+from edgewise.checks.route import Route
+
+PLAIN = Route()
+ASKED = Route(weights=True)
+LEFT = Route(mask="left")
+CACHED = Route(cached=(3, 1, 1))
+FUSED = Route(switches=(("fused", False),))
+
+
+def seen(offence: str, kind: str, route: Route, *, warning: bool = False) -> Observation:
+    return Observation(offence, kind, route, "is so", "was meant so", warning=warning)
+
+
+def told(*looked: tuple[str, list[tuple[str, Route]], list[Route]]) -> list[tuple[str, list[str]]]:
+    """Fold what properties saw, each given as (name, [(kind, route)], routes looked at): cause and consequences."""
+    several = [Looked(name, tuple(seen(name, *one) for one in found), tuple(routes)) for name, found, routes in looked]
+    return [(one.cause.kind, [also.kind for also in one.consequences]) for one in folded(several)]
+
+
+def test_nothing_seen_is_no_finding() -> None:
+    assert told(("scale", [], [PLAIN])) == []
+
+
+def test_a_mask_lost_where_weights_are_asked_for_is_one_fault() -> None:
+    assert told(
+        ("future-leak", [("A1", ASKED)], [PLAIN, ASKED]),
+        ("padding-leak", [("D1", Route(weights=True, mask="left"))], [LEFT, Route(weights=True, mask="left")]),
+        ("path-mismatch", [("L6", ASKED)], [PLAIN, ASKED]),
+    ) == [("A1", ["D1", "L6"])]
+
+
+def test_routes_of_one_kind_are_told_together_and_the_clean_ones_beside_them() -> None:
+    found = folded([Looked("padding-leak", (seen("padding-leak", "D1", LEFT),), (LEFT, Route(mask="right"), FUSED))])
+    assert [(one.routes, one.clean) for one in found] == [((LEFT,), (Route(mask="right"), FUSED))]
+
+
+def test_a_difference_follows_where_the_cause_is_on_the_plain_way_and_not_on_the_other() -> None:
+    other = Route(mask="left", switches=FUSED.switches)
+    assert told(
+        ("padding-leak", [("D1", LEFT)], [LEFT, other]),
+        ("path-mismatch", [("L6", other)], [LEFT, other]),
+    ) == [("D1", ["L6"])]
+
+
+def test_a_difference_between_ways_that_both_have_the_cause_is_a_fault_of_its_own() -> None:
+    assert told(
+        ("wrong-pattern", [("C1", PLAIN), ("C1", FUSED)], [PLAIN, FUSED]),
+        ("path-mismatch", [("L6", FUSED)], [PLAIN, FUSED]),
+    ) == [("C1", []), ("L6", [])]
+
+
+def test_two_faults_on_the_same_routes_are_told_as_two() -> None:
+    assert told(
+        ("wrong-pattern", [("C1", PLAIN)], [PLAIN]),
+        ("scale", [("I1", PLAIN)], [PLAIN]),
+        ("head-mapping", [("J4", PLAIN)], [PLAIN]),
+    ) == [("C1", []), ("J4", []), ("I1", [])]
+
+
+def test_a_fault_that_is_also_on_other_routes_is_told_of_those() -> None:
+    found = folded(
+        [
+            Looked("future-leak", (seen("future-leak", "A1", ASKED),), (PLAIN, ASKED)),
+            Looked(
+                "padding-leak",
+                (seen("padding-leak", "D1", LEFT), seen("padding-leak", "D1", Route(weights=True, mask="left"))),
+                (LEFT, Route(weights=True, mask="left")),
+            ),
+        ]
+    )
+    assert [(one.cause.kind, one.routes) for one in found] == [("A1", (ASKED,)), ("D1", (LEFT,))]
+
+
+def test_what_a_mask_means_is_the_cause_of_what_is_seen_through_it() -> None:
+    assert told(
+        ("future-leak", [("A1", PLAIN)], [PLAIN]),
+        ("mask-meaning", [("G1", PLAIN)], [PLAIN]),
+        ("normalisation", [("H3", PLAIN)], [PLAIN]),
+    ) == [("G1", ["A1", "H3"])]
+
+
+def test_a_cached_step_that_sees_less_explains_that_it_differs_from_the_whole_pass() -> None:
+    assert told(
+        ("lost-visibility", [("B1", CACHED)], [PLAIN, CACHED]),
+        ("path-mismatch", [("L1", CACHED), ("L1", Route(cached=(1, 1)))], [CACHED, Route(cached=(1, 1))]),
+    ) == [("B1", ["L1"])]
+
+
+def test_a_warning_never_hides_a_failure() -> None:
+    found = folded(
+        [
+            Looked("mask-meaning", (seen("mask-meaning", "G2", PLAIN, warning=True),), (PLAIN,)),
+            Looked("future-leak", (seen("future-leak", "A1", PLAIN),), (PLAIN,)),
+        ]
+    )
+    assert [(one.cause.kind, one.cause.warning) for one in found] == [("A1", False), ("G2", True)]
+
+
+def test_every_kind_that_explains_has_a_place_and_explains_properties_or_kinds_there_are() -> None:
+    names = "future-leak lost-visibility wrong-pattern padding-leak batch-leak packing-leak mask-meaning".split()
+    names += "normalisation scale head-mapping position path-mismatch".split()
+    for kind, may in CAUSES.items():
+        assert rank(kind) < rank("L1"), kind
+        assert set(may) - set(names) <= {"H3", "K4", "F3"}, kind
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(["I1", "J4", "K1", "D1", "C1"], 2)))
+def test_independent_kinds_do_not_explain_each_other(one: str, other: str) -> None:
+    home = {"I1": "scale", "J4": "head-mapping", "K1": "position", "D1": "padding-leak", "C1": "wrong-pattern"}
+    assert not follows(one, home[other], other)
+
+
+def test_the_plainest_route_is_the_one_that_is_told() -> None:
+    several = (
+        seen("future-leak", "A1", Route(weights=True, mask="ones")),
+        seen("future-leak", "A1", ASKED),
+    )
+    (found,) = folded([Looked("future-leak", several, tuple(one.route for one in several))])
+    assert isinstance(found, Finding)
+    assert found.cause.route == ASKED
