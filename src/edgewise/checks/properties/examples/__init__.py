@@ -1,0 +1,1 @@
+"""The small models that properties are shown on: each broken in one line, and the same mended."""

@@ -1,0 +1,73 @@
+"""packing-leak: documents that share a row do not read each other, and each stands as if it were alone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.properties.examples.layer import Layer, attended, causal
+from edgewise.checks.property import Example, Property
+from edgewise.checks.reading import alone_or_packed, observed, only_positions, taken
+
+if TYPE_CHECKING:
+    from edgewise.checks.lab import Lab
+
+__all__ = ["PROPERTY"]
+
+KINDS = {
+    "F1": "no block-diagonal mask",
+    "F2": "boundaries between documents are found in the wrong place",
+    "F3": "positions do not start again with each document",
+}
+
+
+def examine(lab: "Lab") -> Iterator[Observation]:
+    """Yield each route on which documents in one row are not apart."""
+    routes = taken(lab, packed=True)
+    if not routes:
+        raise Skip("it takes neither positions nor documents, so several documents in a row cannot be told to it")
+    found = list(observed(lab, "packing-leak", tuple(KINDS), routes))
+    for one in found:
+        yield replace(one, warning=one.kind == "F1" and only_positions(lab, one.route))
+    yield from alone_or_packed(lab, "packing-leak", routes, {one.route for one in found})
+
+
+class _Open(Layer):
+    def forward(self, x: Tensor, pos: Tensor) -> Tensor:
+        query, key, value = self.projected(x)
+        return self.mixed(attended(query, key, value, causal(x.shape[1])))
+
+
+class _Right(Layer):
+    def forward(self, x: Tensor, pos: Tensor) -> Tensor:
+        query, key, value = self.projected(x)
+        document = (pos == 0).cumsum(-1)
+        if document.dim() == 1:
+            document = document[None]
+        same = document[:, None, :, None] == document[:, None, None, :]
+        return self.mixed(attended(query, key, value, causal(x.shape[1]) & same))
+
+
+PROPERTY = Property(
+    name="packing-leak",
+    says="Documents in one row do not read each other, and each comes out as it would alone.",
+    why=(
+        "Packing several documents into a row saves padding, and a plain causal mask then lets each read those before "
+        "it: a model is trained on contexts that do not exist, and evaluated on the answers to other questions."
+    ),
+    assumes=(
+        "A target that is told of documents: by positions that start again, by ids, or by lengths. Where positions "
+        "change the output but hide nothing, they may be meant as positions only: that is a warning, unless "
+        "documents(…) is declared."
+    ),
+    kinds=KINDS,
+    references=(
+        "DeepOpt-com/WrinkleFree-Monorepo#53",
+        "axolotl-ai-cloud/axolotl#3796",
+    ),
+    examine=examine,
+    broken=lambda: Example(_Open(), {"graph": "causal()"}),
+    right=lambda: Example(_Right(), {"graph": "causal()"}),
+)

@@ -1,0 +1,86 @@
+"""What is read of a memory by cross attention: all real tokens of it, and none of its padding."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool
+
+from edgewise.checks.calling import Refused
+from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.hypotheses import explained
+from edgewise.checks.reading.words import first_cell, told
+from edgewise.checks.route import Route
+from edgewise.graphs import full, keys
+
+if TYPE_CHECKING:
+    from edgewise.checks.lab import Lab
+
+__all__ = ["memory_hidden", "memory_padding"]
+
+Cells = Bool[np.ndarray, "query key"]
+
+
+def memory_padding(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Observation]:
+    """Yield each route on which padding of the memory moves outputs of real tokens."""
+    for route, _, moved, keep, judged in _memories(lab, routes):
+        extra = moved & ~keep[None] & judged
+        if extra.any():
+            graph = keys(keep)
+            found = explained(moved, graph, rows=judged.any(1), exact=False, layers=1)
+            words = told(moved, np.broadcast_to(keep[None], moved.shape), judged)
+            likely = "the mask of the memory is not handed to cross attention"
+            if found is not None and found.kind == "G1":
+                likely = "the mask of the memory is complemented: True means hide where keep was meant"
+            elif found is not None and found.kind == "D3":
+                likely = f"of the memory, {found.likely}"
+            elif not bool((moved & ~keep[None])[judged.any(1)].all(0)[~keep].all()):
+                likely = "another mask than the memory's own hides its tokens, perhaps that of the tokens that read it"
+            yield _observation(name, "D5", route, words, likely, first_cell(extra))
+
+
+def memory_hidden(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Observation]:
+    """Yield each route on which real tokens of the memory are not read."""
+    for route, whole, moved, keep, judged in _memories(lab, routes):
+        missing = ~moved & keep[None] & judged
+        if not missing.any() or not moved.any():
+            continue
+        found = explained(moved, full() if whole else keys(keep), rows=judged.any(1), exact=True)
+        kind, likely = "B1", "tokens of the memory are hidden that should be read"
+        if found is not None and found.kind == "B3":
+            kind, likely = "B3", "the causal mask is applied in cross attention, where all of the memory is to be read"
+        elif found is not None and found.kind == "B1":
+            kind, likely = found.kind, found.likely
+        elif not bool(missing.all(0).any()) and not np.tril(missing, -1).any():
+            kind, likely = "B3", "later tokens of the memory are hidden, as if it were the past of the reader"
+        words = told(moved, np.broadcast_to(keep[None], moved.shape), judged)
+        yield _observation(name, kind, route, words, likely, first_cell(missing))
+
+
+def _memories(lab: "Lab", routes: Sequence[Route]) -> Iterator[tuple[Route, bool, Cells, np.ndarray, Cells]]:
+    """Yield for each route whether the memory is whole, what is read of it, its real tokens, and the rows that count."""
+    if lab.subject.memory is None:
+        return
+    for route in routes:
+        try:
+            given = lab.given(route)
+            row = given.batch - 1
+            moved = lab.influence(route, row, of="memory").moved.cpu().numpy()
+        except (Refused, Skip):
+            continue
+        if moved.ndim != 2:
+            continue
+        keep = np.ones(moved.shape[1], dtype=bool)
+        if given.memory_keep is not None and not lab.declared.pads_attended:
+            keep = given.memory_keep[row].cpu().numpy()
+        own = None if given.keep is None else given.keep[row].cpu().numpy()
+        finite = lab.out(given, route)[row].isfinite().all(-1).cpu().numpy()
+        rows = finite if own is None or own.shape != finite.shape else finite & own
+        yield route, bool(keep.all()), moved, keep, np.broadcast_to(rows[:, None], moved.shape)
+
+
+def _observation(
+    name: str, kind: str, route: Route, words: tuple[str, str], likely: str, cell: tuple[int, int]
+) -> Observation:
+    measured, expected = (f"of the memory, {one}" for one in words)
+    return Observation(name, kind, route, measured, expected, likely, query=cell[0], key=cell[1])

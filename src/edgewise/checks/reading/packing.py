@@ -1,0 +1,114 @@
+"""Documents packed in a row: each should come out as it does alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from edgewise.checks.calling import Refused
+from edgewise.checks.finding import Observation
+from edgewise.checks.given import Given
+from edgewise.checks.route import Route
+from edgewise.graphs.algebra import And, Not, Or
+from edgewise.graphs.graph import Graph
+from edgewise.graphs.listed import Documents
+
+if TYPE_CHECKING:
+    from edgewise.checks.lab import Lab
+
+__all__ = ["alone_or_packed", "only_positions"]
+
+
+def alone_or_packed(lab: "Lab", name: str, routes: Sequence[Route], leaking: set[Route]) -> Iterator[Observation]:
+    """Yield each route on which a later document comes out otherwise than alone, though it reads no other.
+
+    Args:
+        lab: what measures.
+        name: the property's.
+        routes: those to look at.
+        leaking: those on which documents are known to read each other.
+    """
+    for route in routes:
+        if route in leaking or route.cached:
+            continue
+        try:
+            apart = _apart(lab, route)
+        except Refused:
+            continue
+        if not apart or apart[0][1] is not None:
+            continue
+        wrong = [(start, size) for start, size in apart if size is not None]
+        if wrong:
+            start, size = wrong[0]
+            yield Observation(
+                name,
+                "F3",
+                route,
+                f"the document that begins at token {start} comes out otherwise than alone, by {size:.2g}",
+                "a document comes out packed as it does alone",
+                "positions do not start again with each document: they are counted from the row's first token",
+                query=start,
+                size=size,
+            )
+
+
+def only_positions(lab: "Lab", route: Route) -> bool:
+    """Whether what a target is told of documents may be meant as positions alone: they change what comes out, nothing
+    else says that rows are packed, and nobody declared documents."""
+    if lab.subject.documents is not None or _declares_documents(lab.declared.graph):
+        return False
+    given = lab.given(route)
+    if given.positions is None:
+        return True
+    try:
+        on, restarted = (lab.asked(one, route) for one in (given.replace(positions=_counted(given.positions)), given))
+    except Refused:
+        return True
+    return lab.close(on, restarted, route) is not None
+
+
+def _apart(lab: "Lab", route: Route) -> list[tuple[int, float | None]]:
+    """Return for each document of the first row where it begins and how far it is from what it is alone."""
+    given = lab.given(route)
+    if given.documents is None:
+        return []
+    packed, found = lab.out(given, route)[:1], list[tuple[int, float | None]]()
+    single = replace(route, batch=1)
+    for start, stop in _pieces(given.documents[0]):
+        piece = given.row(0).slice(start, stop)
+        if piece.documents is not None:
+            piece = piece.replace(documents=torch.zeros_like(piece.documents))
+        alone = lab.asked(_whole(piece, given, start, stop), single)
+        part = packed[..., start:stop, :]
+        found.append((start, lab.close(part, alone, route)))
+    return found
+
+
+def _whole(piece: Given, given: Given, start: int, stop: int) -> Given:
+    """Return one document, of a function with its own keys."""
+    if given.key is None or given.value is None:
+        return piece
+    return piece.replace(key=given.key[:1, :, start:stop], value=given.value[:1, :, start:stop], allowed=None)
+
+
+def _pieces(documents: Tensor) -> Iterator[tuple[int, int]]:
+    starts = [0, *(torch.nonzero(documents[1:] != documents[:-1])[:, 0] + 1).tolist()]
+    yield from zip(starts, [*starts[1:], len(documents)], strict=True)
+
+
+def _counted(positions: Tensor) -> Tensor:
+    return torch.arange(positions.shape[-1], device=positions.device).expand_as(positions)
+
+
+def _declares_documents(graph: Graph | None) -> bool:
+    match graph:
+        case Documents():
+            return True
+        case And() | Or():
+            return any(map(_declares_documents, graph.operands))
+        case Not():
+            return _declares_documents(graph.operand)
+        case _:
+            return False

@@ -1,0 +1,103 @@
+"""The masks of a route as attention was handed them, compared with what was meant, call by call and head by head."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from edgewise.checks.given import Given
+from edgewise.checks.hypotheses import explained, handed_out
+from edgewise.checks.reading.meant import Meant, meant_at
+from edgewise.checks.reading.words import told
+from edgewise.checks.route import Route
+from edgewise.checks.sites import Seen
+
+if TYPE_CHECKING:
+    from edgewise.checks.lab import Lab
+
+__all__ = ["Mistake", "mistakes"]
+
+_CALLS = 64
+"""Calls of attention that are looked at, at most, on one route."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mistake:
+    """A call of attention with other edges than were meant."""
+
+    seen: Seen
+    row: int
+    head: int | None
+    meant: Meant
+    got: Bool[np.ndarray, "query key"]
+    kind: str
+    """"" where no hypothesis fits."""
+    likely: str
+
+    @property
+    def differs(self) -> Bool[np.ndarray, "query key"]:
+        """Where the edges of rows that count differ."""
+        return (self.got != self.meant.cells) & self.meant.judged[:, None]
+
+    @property
+    def extra(self) -> bool:
+        """Whether something is read that was not meant to be."""
+        return bool((self.differs & self.got).any())
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Return what is read and what was meant."""
+        judged = np.broadcast_to(self.meant.judged[:, None], self.got.shape)
+        return told(self.got, self.meant.cells, judged)
+
+
+def mistakes(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> Iterator[Mistake]:
+    """Yield each call that reads something else than was meant; of a call the first row and head that do."""
+    for one in calls[:_CALLS]:
+        rows = [meant_at(lab, route, given, row, one) for row in range(given.batch)]
+        if any(row is None for row in rows):
+            continue
+        meant = [row for row in rows if row is not None]
+        edges: Any = one.allowed.cpu().numpy()
+        edges = np.broadcast_to(edges, (given.batch, *edges.shape[1:])) if edges.shape[0] in (1, given.batch) else None
+        if edges is None:
+            continue
+        wrong = [
+            (row, head)
+            for head in range(edges.shape[1])
+            for row, of_row in enumerate(meant)
+            if ((edges[row, head] != of_row.cells) & of_row.judged[:, None]).any()
+        ]
+        if wrong:
+            yield _mistake(one, meant, edges, wrong)
+
+
+def _mistake(one: Seen, meant: list[Meant], edges: Any, wrong: list[tuple[int, int]]) -> Mistake:
+    # A padded row says more than one that is whole.
+    row, head = max(wrong, key=lambda place: (not meant[place[0]].judged.all(), -place[0], -place[1]))
+    got = edges[row, head]
+    every = edges.shape[1] == 1 or len({place[1] for place in wrong}) == edges.shape[1]
+    shared = _shared(meant, edges, one.heads)
+    if shared is not None:
+        return Mistake(one, row, None, meant[row], got, *shared)
+    of_row = meant[row]
+    found = None if of_row.graph is None else explained(got, of_row.graph, rows=of_row.judged)
+    kind, likely = ("", "") if found is None else (found.kind, found.likely)
+    return Mistake(one, row, None if every else head, of_row, got, kind, likely)
+
+
+def _shared(meant: list[Meant], edges: Any, heads: int) -> tuple[str, str] | None:
+    """Return whether rows and heads were given each other's masks, and how."""
+    masks = np.stack([one.cells for one in meant])
+    judged = np.stack([one.judged for one in meant])[:, None, :, None]
+    if len(meant) < 2 or bool((masks == masks[:1]).all()):
+        return None
+    got = np.broadcast_to(edges, (len(meant), heads, *edges.shape[2:])) if edges.shape[1] in (1, heads) else None
+    if got is None:
+        return None
+    for one in handed_out(len(meant), heads):
+        if bool(((one.cells(masks) == got) | ~judged).all()):
+            return one.kind, one.likely
+    return None
