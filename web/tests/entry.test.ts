@@ -17,7 +17,7 @@ const scene: Scene = {
 test("a record is drawn, its text is text, and an abort undoes it", () => {
   const element = document.createElement("div");
   const ending = new AbortController();
-  render({ record: { scene, packed: { calls: [] } }, element, signal: ending.signal });
+  render({ record: { scene, packed: [], bytes: new ArrayBuffer(0) }, element, signal: ending.signal });
   expect(element.textContent).toContain("a <model>");
   expect(element.querySelector("model")).toBeNull();
   ending.abort();
