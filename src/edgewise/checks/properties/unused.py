@@ -1,0 +1,52 @@
+"""Projections of attention of which a part is computed and never used: seen by gradients that are nothing but zero."""
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from edgewise.checks.route import Route
+
+if TYPE_CHECKING:
+    from edgewise.checks.lab import Lab
+    from edgewise.checks.sites import Seen
+
+__all__ = ["unused"]
+
+
+def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
+    """Return the projection of a site of which whole heads are never used, and how many channels; "" and 0 for none.
+
+    Only what stands in the module that attends is looked at, and as much of it as a head is wide.
+    """
+    module = lab.subject.module
+    owner = None if module is None else dict(module.named_modules()).get(seen.site, module if "." not in seen.site else None)
+    if owner is None:
+        return "", 0
+    linears = {name: one for name, one in owner.named_modules() if isinstance(one, nn.Linear) and _near(name)}
+    weights = {name: one.weight for name, one in linears.items() if one.weight.requires_grad}
+    if not weights:
+        return "", 0
+    given = lab.given(route)
+    out = lab.answer(given, route, gradient=True).out
+    if not out.requires_grad:
+        return "", 0
+    got = torch.autograd.grad(out.double().square().sum(), list(weights.values()), allow_unused=True)
+    for (name, weight), one in zip(weights.items(), got, strict=True):
+        if one is None:
+            continue
+        still = int((one == 0).all(1).sum())
+        if still >= seen.width and still % seen.width == 0 and (still < len(weight) or _twins(seen)):
+            return name, still
+    missing = [name for (name, _), one in zip(weights.items(), got, strict=True) if one is None]
+    return (missing[0], weights[missing[0]].shape[0]) if missing and _twins(seen) else ("", 0)
+
+
+def _near(name: str) -> bool:
+    return name.count(".") <= 1 and not any(word in name.lower() for word in ("mlp", "ffn", "fc", "gate", "out", "dense"))
+
+
+def _twins(seen: "Seen") -> bool:
+    """Whether two of the three are the same vectors."""
+    pairs = ((seen.query, seen.key), (seen.key, seen.value), (seen.query, seen.value))
+    return any(one.shape == other.shape and torch.equal(one, other) for one, other in pairs)
