@@ -11,7 +11,7 @@ from edgewise.records import Record
 from edgewise.tracing.captured import RewrittenError
 from edgewise.tracing.choice import Choice, Numbers, Sites
 from edgewise.tracing.compiled import uncompiled
-from edgewise.tracing.proof import numbers_of, proven, repeatable
+from edgewise.tracing.proof import numbers_of, proven, repeatable, rewinder
 from edgewise.tracing.routes import ROUTES
 from edgewise.tracing.run import Run
 from edgewise.tracing.verify import Check
@@ -113,9 +113,11 @@ def record(
         return run.record()
 
     untouched = plain()
+    back = rewinder(model)
     try:
         return seen()
     except RewrittenError:
+        back()
         return seen(copy=True)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from edgewise.records import Proof
 
-__all__ = ["Numbers", "difference", "numbers_of", "proven", "repeatable"]
+__all__ = ["Numbers", "difference", "numbers_of", "proven", "repeatable", "rewinder"]
 
 Forward = Callable[[object, Any], Any]
 
@@ -63,19 +63,30 @@ def difference(one: list[Tensor], other: list[Tensor]) -> float:
 @contextmanager
 def repeatable(model: object) -> Generator[None]:
     """While this lasts the run may draw random numbers and write into buffers; afterwards all is as it was."""
-    state, numbers = random.getstate(), np.random.get_state()
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    back = rewinder(model)
+    try:
+        yield
+    finally:
+        back()
+
+
+def rewinder(model: object) -> Callable[[], None]:
+    """What puts random numbers and buffers back to how they are now."""
+    python, numbers, torchs = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     training = isinstance(model, nn.Module) and model.training
     buffers = [(one, one.clone()) for one in model.buffers()] if training else []  # pyright: ignore[reportAttributeAccessIssue]
-    with torch.random.fork_rng(devices):
-        try:
-            yield
-        finally:
-            random.setstate(state)
-            np.random.set_state(numbers)
-            with torch.no_grad():
-                for buffer, before in buffers:
-                    buffer.copy_(before)
+
+    def back() -> None:
+        random.setstate(python)
+        np.random.set_state(numbers)
+        torch.set_rng_state(torchs)
+        torch.cuda.set_rng_state_all(cuda)
+        with torch.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+
+    return back
 
 
 def _of_gradients(plain: Numbers, watched: Numbers) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from edgewise.tracing.compiled import compiled_after_all
 from edgewise.tracing.masks import Mask, aligned_at_the_start
 from edgewise.tracing.routes.flex_attention import edges_of_blocks
 from edgewise.tracing.routes.replacing import replaced
-from edgewise.tracing.watch import Shared, offer, watchers
+from edgewise.tracing.watch import Shared, missed, offer, watchers
 
 __all__ = ["watching"]
 
@@ -34,9 +34,9 @@ def _install(undo: ExitStack) -> None:
     ask = library.AttentionInterface.get_interface
 
     @wraps(ask)
-    def looked_through(self: Any, attn_implementation: str, default: Function) -> Function:
+    def looked_through(self: Any, attn_implementation: str | None, default: Function) -> Function:
         real = ask(self, attn_implementation, default)
-        return wrapped.setdefault(real, _watched(real, attn_implementation))
+        return wrapped.setdefault(real, _watched(real, attn_implementation or "eager"))
 
     undo.enter_context(replaced(library.AttentionInterface, "get_interface", looked_through))
 
@@ -57,6 +57,9 @@ def _watched(real: Function, backend: str) -> Function:
         if not found:
             return run()
         call = _described(backend, real, module, query, key, value, attention_mask, args, kwargs)
+        if call.sinks is not None and call.sinks.dim() > 1:
+            missed(found, f"their sinks are not one a head: they differ from query to query, {tuple(call.sinks.shape)}")
+            return run()
 
         def out_of(answer: tuple[Tensor, Any]) -> Tensor:
             out, weights = answer

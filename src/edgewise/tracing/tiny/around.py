@@ -1,6 +1,7 @@
 """A text with the tokens of what is seen or heard in its middle, as many as the model makes of it."""
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,25 +10,29 @@ from torch import Tensor, nn
 
 from edgewise.tracing.tiny.numbers import words
 
-__all__ = ["around"]
+__all__ = ["around", "corrected"]
 
 _PICTURE = ("image_token_id", "image_token_index", "media_token_id", "image_patch_id")
 _FILM = ("video_token_id", "video_token_index", *_PICTURE)
 _SOUND = ("audio_token_id", "audio_token_index", "speech_token_id")
 
 
-def around(model: nn.Module, perceived: Mapping[str, Any], chance: torch.Generator) -> dict[str, Any]:
+def around(
+    model: nn.Module, perceived: Mapping[str, Any], chance: torch.Generator, many: int | None = None
+) -> dict[str, Any]:
     """Tokens by number, and which of them are no words where the model asks.
 
     Args:
         model: from the transformers library.
         perceived: a picture, a film or a sound, as the model takes it.
         chance: random numbers.
+        many: how many tokens it takes; None to ask the model.
     """
     film, sound = "pixel_values_videos" in perceived, any(name.startswith("input_") for name in perceived)
     names = _FILM if film else _SOUND if sound else _PICTURE
     token = next((one for name in names if isinstance(one := getattr(model.config, name, None), int)), None)
-    many = _places(model, perceived, "audio" if sound else "video" if film else "image")
+    if many is None:
+        many = _places(model, perceived, "audio" if sound else "video" if film else "image")
     text = words(model, 1, chance)
     if token is None or many is None:
         return {"input_ids": text}
@@ -35,6 +40,17 @@ def around(model: nn.Module, perceived: Mapping[str, Any], chance: torch.Generat
     kinds = (ids == token).long() * (2 if film else 1)
     takes = inspect.signature(model.forward).parameters
     return {"input_ids": ids} | {name: kinds for name in ("mm_token_type_ids", "token_type_ids") if name in takes}
+
+
+def corrected(model: nn.Module, inputs: Mapping[str, Any], error: Exception) -> dict[str, Any] | None:
+    """The inputs with as many tokens as a model's complaint says that it wants; None where it says no such thing."""
+    said = re.search(r"[Ff]eatures?(?: and \w+ tokens)? do(?:es)? not match.*features:? (\d+)", str(error), re.DOTALL)
+    if said is None or "input_ids" not in inputs:
+        return None
+    rest = {
+        name: one for name, one in inputs.items() if name not in ("input_ids", "mm_token_type_ids", "token_type_ids")
+    }
+    return {**around(model, rest, torch.Generator().manual_seed(0), int(said[1])), **rest}
 
 
 def _places(model: nn.Module, perceived: Mapping[str, Any], kind: str) -> int | None:
@@ -49,7 +65,8 @@ def _places(model: nn.Module, perceived: Mapping[str, Any], kind: str) -> int | 
                 found = look(**{key: value for key, value in perceived.items() if key in takes})
         except Exception:
             continue
-        return _rows(getattr(found, "pooler_output", found))
+        shown = getattr(found, "pooler_output", None)
+        return _rows(getattr(found, "last_hidden_state", found) if shown is None else shown)
     return None
 
 

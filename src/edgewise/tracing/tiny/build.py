@@ -7,11 +7,12 @@ import torch
 from torch import nn
 
 from edgewise.errors import RunError
+from edgewise.tracing.tiny.around import corrected
 from edgewise.tracing.tiny.feeds import feeds
 from edgewise.tracing.tiny.kinds import Kind, kind_of, library, model_class
 from edgewise.tracing.tiny.shrink import shrunk
 from edgewise.tracing.tiny.sizes import LEVELS, Level
-from edgewise.tracing.tiny.special import GIVEN
+from edgewise.tracing.tiny.special import GIVEN, PARTS
 
 __all__ = ["Tiny", "tiny"]
 
@@ -56,11 +57,11 @@ def tiny(type_name: str, seed: int = 0) -> Tiny:
             continue
         for reads, inputs in feeds(model, seed):
             try:
-                _run(model, inputs)
+                fit = _fitting(model, inputs)
             except Exception as error:
                 why.append(f"given {reads}: {_told(error)}")
                 continue
-            return Tiny(type_name, kind, model, inputs, reads, level.name)
+            return Tiny(type_name, kind, model, fit, reads, level.name)
     raise RunError(f"{type_name} could not be built small and run: {why[0] if why else 'nothing it reads was found'}")
 
 
@@ -73,12 +74,26 @@ def _built(type_name: str, level: Level, seed: int) -> nn.Module:
         raise RunError(f"it has {size:,} parameters where {LARGEST:,} are small")
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
-        return made(config).eval()
+        model = made(config).eval()
+    return getattr(model, PARTS[type_name]) if type_name in PARTS else model
 
 
 def config_of(type_name: str, level: Level) -> Any:
     """The config of a small model of a type."""
     return shrunk(library().CONFIG_MAPPING[type_name](), level, GIVEN.get(type_name, {}))
+
+
+def _fitting(model: nn.Module, inputs: dict[str, Any]) -> dict[str, Any]:
+    """The inputs as the model takes them: with as many tokens in a picture's place as it says that it wants."""
+    try:
+        _run(model, inputs)
+    except Exception as error:
+        again = corrected(model, inputs, error)
+        if again is None:
+            raise
+        _run(model, again)
+        return again
+    return inputs
 
 
 def _run(model: nn.Module, inputs: dict[str, Any]) -> None:

@@ -77,10 +77,10 @@ READS: dict[str, Reads] = {
         "text and an image",
         {
             "input_ids": Text(),
-            "pixel_values": Noise((1, 1, 1, 3, 64, 64)),
+            "pixel_values": Noise((1, 1, 4, 3, 64, 64)),
             "aspect_ratio_ids": torch.tensor([[1]]),
-            "aspect_ratio_mask": torch.ones(1, 1, 1, dtype=torch.long),
-            "cross_attention_mask": torch.ones(1, 12, 1, 1),
+            "aspect_ratio_mask": torch.ones(1, 1, 4, dtype=torch.long),
+            "cross_attention_mask": torch.ones(1, 12, 1, 4),
         },
     ),
     "idefics": Reads(
@@ -97,7 +97,7 @@ READS: dict[str, Reads] = {
     ),
     "instructblipvideo": Reads(
         "text and a film",
-        {"input_ids": Text(30, 128), "pixel_values": Noise((1, 4, 3, 64, 64)), "qformer_input_ids": Text(rows=4)},
+        {"input_ids": Text(30, 128), "pixel_values": Noise((1, 4, 3, 64, 64)), "qformer_input_ids": Text()},
     ),
     "pi0": Reads(
         "text and an image",
@@ -111,7 +111,7 @@ READS: dict[str, Reads] = {
     "qwen2_audio": Reads(
         "text and a sound",
         {
-            "input_ids": Text(7, 32),
+            "input_ids": Text(5, 32),
             "attention_mask": torch.ones(1, 44, dtype=torch.long),
             "input_features": Noise((1, 128, 128)),
             "feature_attention_mask": torch.ones(1, 128, dtype=torch.long),
@@ -120,9 +120,48 @@ READS: dict[str, Reads] = {
     "granite_docling": Reads(
         "text and an image",
         {
-            "input_ids": Text(),
+            "input_ids": Text(8, 1),
             "pixel_values": Noise((1, 1, 3, 64, 64)),
-            "pixel_attention_mask": torch.ones(1, 1, dtype=torch.long),
+            "pixel_attention_mask": torch.ones(1, 1, dtype=torch.bool),
+        },
+    ),
+    "kyutai_speech_to_text": Reads(
+        "text and a sound", {"input_ids": torch.arange(12 * 33).reshape(1, 12, 33) % 90 + 5}
+    ),
+    "inkling_mm_model": Reads("text and an image", {"input_ids": Text(7, 1), "pixel_values": Noise((1, 2, 16, 16, 3))}),
+    "inkling2": Reads(
+        "text and an image",
+        {"input_ids": Text(6, 4), "pixel_values": Noise((4096, 3)), "image_grid_thw": torch.tensor([[1, 4, 4]])},
+    ),
+    "inkling2_loop": Reads(
+        "text and an image",
+        {"input_ids": Text(6, 4), "pixel_values": Noise((4096, 3)), "image_grid_thw": torch.tensor([[1, 4, 4]])},
+    ),
+    "omdet-turbo": Reads(
+        "an image and what to find",
+        {
+            "pixel_values": Noise((1, 3, 64, 64)),
+            "classes_input_ids": Text(rows=2),
+            "classes_attention_mask": torch.ones(2, 12, dtype=torch.long),
+            "tasks_input_ids": Text(),
+            "tasks_attention_mask": torch.ones(1, 12, dtype=torch.long),
+            "classes_structure": torch.tensor([2]),
+        },
+    ),
+    "blt": Reads("text", {"input_ids": Text(), "use_cache": False}),
+    "depth_pro": Reads("an image", {"pixel_values": Noise((1, 3, 256, 256))}),
+    "musicgen": Reads("text", {"input_ids": Text(rows=2), "decoder_input_ids": Text(rows=8, length=8)}),
+    "musicgen_melody": Reads("text", {"input_ids": Text(rows=2), "decoder_input_ids": Text(rows=8, length=8)}),
+    "voxtral_realtime": Reads(
+        "text and a sound", {"input_ids": Text(length=16), "input_features": Noise((1, 128, 128))}
+    ),
+    "moss_transcribe_diarize": Reads(
+        "text and a sound",
+        {
+            "input_ids": Text(5, 16),
+            "input_features": Noise((1, 80, 128)),
+            "input_features_mask": torch.ones(1, 128, dtype=torch.long),
+            "padding_mask": torch.ones(1, 28, dtype=torch.long),
         },
     ),
     "oneformer": Reads("an image", {"pixel_values": Noise((1, 3, 64, 64)), "task_inputs": Text(length=77)}),

@@ -38,7 +38,7 @@ def shrunk(
     fields = {name: value for name, value in vars(config).items() if name in _settable(config)}
     if "kv_lora_rank" in fields:
         level = level._replace(grouped=False)  # keys of all heads come out of one
-    if any(isinstance(value, list | tuple) for name, value in fields.items() if name.endswith("heads")):
+    if any(isinstance(value, list | tuple) for name, value in fields.items() if name.endswith(("heads", "per_stage"))):
         level = level._replace(width=None)  # each stage has its own, and they fit together as they are
     kept = _kept_layers(fields)
     for name, value in fields.items():

@@ -2,19 +2,23 @@
 
 from typing import Any
 
-__all__ = ["GIVEN"]
+__all__ = ["GIVEN", "PARTS"]
 
 _BARK = {"input_vocab_size": 99, "output_vocab_size": 99}
 _COMPASS = {name: {"rope_type": "default", "rope_theta": 10000.0} for name in ("full_attention", "sliding_attention")}
 
 _QWEN4 = {
     "eos_token_id": 2,
+    "ngram_vocab_size_base": 512,
     "indexer_n_heads": 4,
     "indexer_kv_heads": 1,
     "indexer_head_dim": 16,
     "indexer_budget": 8,
     "indexer_compress_ratio": 2,
 }
+
+PARTS = {"bark": "semantic", "qwen2_5_omni": "thinker", "qwen3_omni_moe": "thinker"}
+"""The part of a model that runs, of those that only write and have no forward pass of their own."""
 
 GIVEN: dict[str, dict[str, Any]] = {
     "bamba": {"attn_layer_indices": [1]},
@@ -34,6 +38,61 @@ GIVEN: dict[str, dict[str, Any]] = {
     "deepseek_ocr2": {
         "text_config": {"mlp_layer_types": ["dense", "sparse"], "num_experts_per_tok": 2},
         "vision_config": {"sam_config": {"downsample_channels": [64, 64]}},
+    },
+    "apertus1p5": {"text_config": {"vocab_size": 266441}, "audio_config": {"hidden_size": 512, "codebook_dim": 512}},
+    "dbrx": {"attn_config": {"rope_theta": 10000.0, "clip_qkv": 8.0}},
+    "ernie4_5_vl_moe": {
+        "text_config": {"rope_parameters": {"rope_theta": 10000.0, "rope_type": "default", "mrope_section": [3, 3, 2]}}
+    },
+    "granite_speech5_ctc": {"encoder_config": {"num_key_value_heads": 4}},
+    "instructblipvideo": {"video_token_index": 30},
+    "kyutai_speech_to_text": {"codec_config": {"hidden_size": 64, "upsample_groups": 64}},
+    "llama4": {
+        "vision_config": {
+            "intermediate_size": 256,
+            "projector_input_dim": 64,
+            "projector_output_dim": 64,
+            "vision_output_dim": 64,
+        }
+    },
+    "nemotron_h_omni": {
+        "text_config": {"n_groups": 1},
+        "image_token_id": 30,
+        "video_token_id": 31,
+        "audio_token_id": 32,
+    },
+    "pp_doclayout_v2": {
+        "class_thresholds": [0.5, 0.5],
+        "class_order": [0, 1],
+        "reading_order_config": {"vocab_size": 512},
+    },
+    "mllama": {"vision_config": {"vision_output_dim": 128}},
+    "sam2": {
+        "vision_config": {
+            "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
+            "backbone_config": {"global_attention_blocks": [4]},
+        }
+    },
+    "sam2_video": {
+        "vision_config": {
+            "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
+            "backbone_config": {"global_attention_blocks": [4]},
+        }
+    },
+    "qwen2_5_omni": {"token2wav_config": {"bigvgan_config": {"upsample_initial_channel": 64}}},
+    "qwen3_omni_moe": {
+        "talker_config": {"spatial_merge_size": 2, "text_config": {"shared_expert_intermediate_size": 64}}
+    },
+    "unlimited_ocr": {"vision_config": {"sam_config": {"downsample_channels": [64, 64]}}},
+    "vibevoice": {"audio_config": {"num_filters": 4}, "semantic_model_config": {"num_filters": 4}},
+    "vibevoice_asr": {
+        "acoustic_tokenizer_encoder_config": {"num_filters": 4},
+        "semantic_tokenizer_encoder_config": {"num_filters": 4},
+    },
+    "zamba": {
+        "attention_hidden_size": 128,
+        "num_hidden_layers": 4,
+        "layers_block_type": ["linear_attention", "hybrid"] * 2,
     },
     "voxtral": {"audio_token_id": 30},
     "step3p7": {"text_config": {"sliding_window": 8}},
@@ -63,12 +122,26 @@ GIVEN: dict[str, dict[str, Any]] = {
     "fun_asr_nano": {"adaptor_config": {"intermediate_size": 16}},
     "cohere_compass_text": {"rope_parameters": _COMPASS},
     "cohere_compass": {"text_config": {"rope_parameters": _COMPASS}},
-    "chameleon": {"vocabulary_map": {"<image>": 30}, "vq_config": {"base_channels": 32}},
-    "emu3": {"vocabulary_map": {"<image>": 30, "<|extra_200|>": 31}, "vq_config": {"base_channels": 32}},
+    "chameleon": {
+        "vocabulary_map": {"<image>": 30, "IMGIMGAZ": 31, "IMGIMGBZ": 32},
+        "image_token_id": 30,
+        "vq_config": {"base_channels": 32, "num_embeddings": 2},
+    },
+    "emu3": {
+        "vocabulary_map": {
+            "<image>": 30,
+            "<|extra_200|>": 31,
+            "<|visual token 000000|>": 32,
+            "<|visual token 000001|>": 33,
+        },
+        "image_token_id": 30,
+        "vq_config": {"base_channels": 32, "hidden_size": 128, "codebook_size": 2},
+    },
     "diffusion_gemma": {"text_config": {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 64}},
     "glm5_next": {"text_config": {"index_topk": 16}},
     "hunyuan_vl": {"text_config": {"head_dim": 16}},
     "granite4_vision": {
+        "image_grid_pinpoints": [[64, 64]],
         "downsample_rate": "1/2",
         "deepstack_layer_map": [(0, 0), (1, 1)],
         "qformer_config": {"num_hidden_layers": 2},
@@ -80,7 +153,6 @@ GIVEN: dict[str, dict[str, Any]] = {
     },
     "qwen4_exp_text": _QWEN4,
     "qwen4_exp": {"text_config": _QWEN4},
-    "pp_doclayout_v2": {"class_thresholds": [0.5, 0.5]},
     "esm": {"vocab_size": 99, "pad_token_id": 1},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention"], "mamba_d_head": 32},
