@@ -1,5 +1,6 @@
 """Choosing an attention implementation of the transformers library for a while."""
 
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from edgewise.checks.arguments import Refused
 from edgewise.checks.subject import Subject
 
-__all__ = ["backed", "backends_of"]
+__all__ = ["backed", "backends_of", "quiet"]
 
 _KNOWN = ("eager", "sdpa", "flex_attention")
 
@@ -60,3 +61,18 @@ def backends_of(module: Any) -> tuple[str, ...]:
     }
     found = tuple(name for name in _KNOWN if takes[name])
     return found if len(found) > 1 else ()
+
+
+@contextmanager
+def quiet(subject: Subject) -> Generator[None]:
+    """While this lasts, the library does not print what it has to say of the way that is gone."""
+    if subject.library != "transformers":
+        yield
+        return
+    log = logging.getLogger("transformers")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

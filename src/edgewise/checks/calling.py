@@ -1,10 +1,11 @@
 """Calling a target on one route: held still, with copies, and what it answers in one layout whatever it returns."""
 
 import copy
+import sys
 import time
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from edgewise.checks.arguments import Refused
-from edgewise.checks.backends import backed
+from edgewise.checks.backends import backed, quiet
 from edgewise.checks.frozen import moded, seeded
 from edgewise.checks.given import Given
 from edgewise.checks.handing import handed
@@ -79,6 +80,14 @@ def answer(
     return found
 
 
+def _uncompiled(route: Route) -> AbstractContextManager[object]:
+    """While this lasts, what a target has compiled runs as it was written: it computes the same, without the wait."""
+    # Where nothing has been compiled, asking for it would load the compiler.
+    if "torch._dynamo" in sys.modules or route.backend == "flex_attention":
+        return torch.compiler.set_stance("force_eager")
+    return nullcontext()
+
+
 @contextmanager
 def held(
     subject: Subject,
@@ -95,7 +104,9 @@ def held(
         torch.set_grad_enabled(gradient),
         seeded(seed),
         moded(subject.module, training=route.training, dropout=dropout),
+        quiet(subject),
         backed(subject, route.backend),
+        _uncompiled(route),
         limited(seconds),
         warnings.catch_warnings(),
     ):
@@ -108,8 +119,8 @@ def _whole(subject: Subject, given: Given, route: Route) -> Answer:
     return read(subject, given, result, mutated)
 
 
-def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] = ()) -> Answer:
-    """What is in what a target returned.
+def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] = (), seen: int | None = None) -> Answer:
+    """What is in what a target returned, of which the weights are over `seen` tokens so far; None for all that it read.
 
     Raises:
         Refused: there is nothing for each token in it.
@@ -119,7 +130,11 @@ def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] =
         raise Refused(f"it returns nothing for each token: {described(result)}")
     path, axes = found
     out = _arranged(subject, at(result, path), axes)
-    layers = _layers(subject, given, result, path)
+    keys = {
+        seen or out.shape[-2],
+        *(one.shape[place] for one, place in ((given.key, 2), (given.memory, 1)) if one is not None),
+    }
+    layers = _layers(subject, given.batch, out.shape[-2], keys, result, path)
     return Answer(out, layers[-1] if layers else None, layers, mutated=mutated, result=result)
 
 
@@ -165,17 +180,18 @@ def _arranged(subject: Subject, out: Tensor, axes: str) -> Tensor:
     return out[..., None] if axes == "batch query" else out
 
 
-def _layers(subject: Subject, given: Given, result: Any, output: Path) -> tuple[Tensor, ...]:
-    path = subject.weights_at
-    found = None if path is None else at(result, path)
-    if not isinstance(found, Tensor | tuple | list) and subject.weights is not None:
-        path = weights_in(result, output, given.batch, given.length, None)
+def _layers(subject: Subject, batch: int, query: int, keys: set[int], result: Any, output: Path) -> tuple[Tensor, ...]:
+    """The weights of each layer, where what was returned ends in (query, key)."""
+    found = None if subject.weights_at is None else at(result, subject.weights_at)
+    if not isinstance(found, Tensor | tuple | list) and subject.weights is not None and subject.library == "":
+        paths = (weights_in(result, output, batch, query, key) for key in keys)
+        path = next((one for one in paths if one is not None), None)
         found = None if path is None else at(result, path)
     several = found if isinstance(found, tuple | list) else (found,)
     return tuple(
-        shaped(one, given.batch)
+        shaped(one, batch)
         for one in several
-        if isinstance(one, Tensor) and one.dim() in (3, 4) and is_weights(one, given.batch, given.length)
+        if isinstance(one, Tensor) and is_weights(one, batch, query) and one.shape[-1] in keys
     )
 
 
@@ -191,7 +207,7 @@ def _stepwise(subject: Subject, given: Given, route: Route) -> Answer:
     start = 0
     for stop in stops(route.cached, given.length):
         result, mutated = call(subject, given, route, start=start, stop=stop, cache=cache)
-        answers.append(read(subject, given.slice(start, stop), result, mutated))
+        answers.append(read(subject, given.slice(start, stop), result, mutated, stop))
         if caching.returned is not None:
             cache = at(result, caching.returned)
             if cache is None:

@@ -1,6 +1,7 @@
 """A target held still while it is called: its mode, its dropout, its backend, and everything that draws numbers."""
 
 import random
+import re
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -11,23 +12,20 @@ from torch import nn
 
 __all__ = ["moded", "seeded"]
 
-_DROPOUT = ("p", "dropout", "dropout_p", "attention_dropout", "attn_dropout", "attn_pdrop", "resid_pdrop", "drop")
-"""Names that a module keeps the probability of its dropout under."""
-
 
 @contextmanager
 def seeded(seed: int) -> Generator[None]:
     """While this lasts, torch, numpy and random draw what they draw after this seed; as they were, afterwards."""
-    python, numbers = random.getstate(), np.random.get_state()  # noqa: NPY002 - it is the global one that targets use
+    python, numbers = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=_devices()):
         torch.manual_seed(seed)
         random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
+        np.random.seed(seed)
         try:
             yield
         finally:
             random.setstate(python)
-            np.random.set_state(numbers)  # noqa: NPY002
+            np.random.set_state(numbers)
 
 
 def _devices() -> list[int]:
@@ -60,12 +58,17 @@ def moded(module: nn.Module | None, *, training: bool, dropout: bool) -> Generat
 
 
 def _without_dropout(module: nn.Module, undo: ExitStack) -> None:
-    is_dropout = "dropout" in type(module).__name__.lower()
-    for name in _DROPOUT:
-        value: Any = vars(module).get(name)
-        if type(value) is float and 0 < value <= 1 and (name != "p" or is_dropout):
-            undo.callback(setattr, module, name, value)
-            setattr(module, name, 0.0)
+    """Every probability of leaving out or masking something at random, on a module or in its config, is zero."""
+    is_dropout = "drop" in type(module).__name__.lower()
+    for holder in (module, vars(module).get("config")):
+        named: dict[str, Any] = vars(holder) if hasattr(holder, "__dict__") else {}
+        for name, value in list(named.items()):
+            if type(value) is float and 0 < value <= 1 and (_DROPS.search(name) or (is_dropout and name == "p")):
+                undo.callback(setattr, holder, name, value)
+                setattr(holder, name, 0.0)
+
+
+_DROPS = re.compile(r"drop|mask_(time|feature)_prob")
 
 
 def _put_back(kept: list[tuple[torch.Tensor, torch.Tensor]]) -> None:

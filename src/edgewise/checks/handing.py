@@ -39,7 +39,7 @@ def handed(
     whole = given
     given = given if stop is None else given.slice(start, stop)
     copies = given.copied(contiguous=route.contiguous)
-    named: dict[str, Any] = dict(subject.fixed)
+    named: dict[str, Any] = {name: _repeated(one, subject, given.batch) for name, one in subject.fixed.items()}
     firsts = _firsts(subject, copies)
     _tell_masks(subject, whole, given, route, (start, stop), named)
     _tell_places(subject, whole, given, route, (start, stop), named)
@@ -166,6 +166,13 @@ def _tell_memory(
     if mask is None:
         raise Refused("it takes no mask of its memory")
     _tell(named, mask, mask_value(mask, keep, subject, given.length))
+
+
+def _repeated(value: Any, subject: Subject, batch: int) -> Any:
+    """What the library's models are always given belongs to sequences: the first one's, for so many of them."""
+    if subject.library != "transformers" or not isinstance(value, Tensor) or value.dim() == 0:
+        return value
+    return value[torch.zeros(batch, dtype=torch.long, device=value.device)]
 
 
 def _moved(value: Any, subject: Subject) -> Any:

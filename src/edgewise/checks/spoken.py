@@ -36,13 +36,14 @@ def _arguments(subject: Subject) -> list[str]:
         found = [", ".join(found)]
     else:
         found = [f"{'='.join(subject.main)}={axes[subject.reads]}"]
-    said = (subject.mask, subject.square_mask, subject.positions, subject.documents, subject.memory_mask)
+    said = (subject.mask, subject.square_mask, subject.positions, subject.documents)
     found += [str(one) for one in said if one is not None]
     if subject.memory is not None:
         what = (
             "ids" if subject.memory_reads == "ids" else f"floats (batch, keys, {subject.memory_width or subject.width})"
         )
         found.append(f"{'='.join((subject.memory.name, *subject.memory.also))}={what}, the memory")
+        found += [f"{subject.memory_mask} of the memory"] if subject.memory_mask is not None else []
     if subject.targets:
         found.append(f"{subject.targets}=the same tokens, without which it answers for the last one alone")
     return found + [f"{name}={_short(value)}" for name, value in subject.fixed.items()]

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from edgewise.checks.calling import Refused, answer, call, first_cache, held
 from edgewise.checks.infer.names import Role, Taken, parameters, roles
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
-from edgewise.checks.calling import Refused, answer, call, first_cache, held
 from edgewise.checks.results import parts, tensors
 from edgewise.checks.sampling import sampled
 from edgewise.checks.subject import Argument, Caching, Path, Subject

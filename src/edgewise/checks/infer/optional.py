@@ -1,16 +1,18 @@
 """Arguments that a target can be called without: which of them it takes, and in which form."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 
+from edgewise.checks.calling import Answer
 from edgewise.checks.given import Given
 from edgewise.checks.infer.forms import cumulative_forms, document_forms, mask_forms, position_forms, square_forms
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
-from edgewise.checks.results import weights_in
+from edgewise.checks.results import at, parts, weights_in
 from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Subject
+from edgewise.checks.subject import Argument, Path, Subject
 
 __all__ = ["optional"]
 
@@ -37,6 +39,8 @@ def _first(subject: Subject, field: str, forms: Iterable[Argument], given: Given
 
 
 def _masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    if subject.sizes:
+        return subject  # what stands for a token is not known before it is called
     if subject.mask is not None:
         return _also_square(subject, trial)
     given = sampled(subject, BATCH)
@@ -84,7 +88,7 @@ def _squared(subject: Subject) -> Given:
 
 
 def _squares(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
-    for one in takes.get("square", []):
+    for one in takes.get("square", []) if not subject.sizes else []:
         if subject.square_mask is not None or one.name in subject.fixed:
             break
         found = _square(subject, one, trial)
@@ -98,6 +102,8 @@ def _squares(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> 
 
 
 def _positions(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    if subject.sizes:
+        return subject
     given = sampled(subject, BATCH)
     given = given.replace(positions=torch.arange(given.length).expand(BATCH, -1))
     for role in ("positions", "start"):
@@ -124,11 +130,16 @@ def _from_where(subject: Subject, given: Given, trial: Trial) -> Subject:
         said = trial.answer(subject.replace(positions=shifted), given)
         if said is not None and torch.allclose(said.out, silent.out, rtol=1e-4, atol=1e-6, equal_nan=True):
             return subject.replace(positions=shifted)
+    if subject.library == "transformers":
+        said = f"{argument.name} is left out: counting positions for it changes what it answers"
+        return subject.replace(positions=None, notes=(*subject.notes, said))
     always = Argument(argument.name, argument.form, argument.shape, argument.dtype, argument.required, always=True)
     return subject.replace(positions=always)
 
 
 def _documents(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    if subject.sizes:
+        return subject
     given = sampled(subject, BATCH)
     given = given.replace(documents=torch.zeros(BATCH, given.length, dtype=torch.long))
     if subject.documents is not None or subject.reads == "qkv":
@@ -147,7 +158,6 @@ def _documents(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -
 def _weights(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
     """The argument that asks for weights, and where they are then."""
     given = sampled(subject, BATCH)
-    keys = None if given.key is None else given.key.shape[2]
     for one in takes.get("weights", []):
         if one.name in subject.fixed:
             continue
@@ -157,12 +167,9 @@ def _weights(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> 
             else {}
         )
         tried = subject.replace(weights=Argument(one.name, "yes or no", "", "bool", one.required), weights_asked=asked)
-        from dataclasses import replace as changed
-
-        found = trial.answer(tried, given, changed(PLAIN, weights=True))
-        if found is not None and trial.answer(tried, given, changed(PLAIN, weights=False)) is not None:
-            where = weights_in(found.result, subject.output, BATCH, given.length, keys or given.length)
-            return tried.replace(weights_at=where)
+        found = trial.answer(tried, given, replace(PLAIN, weights=True))
+        if found is not None and trial.answer(tried, given, replace(PLAIN, weights=False)) is not None:
+            return tried.replace(weights_at=_where(tried, found, given, trial))
         subject = _unused(subject, one, trial)
     found = trial.answer(subject, given)
     if found is not None and subject.reads != "qkv":
@@ -179,7 +186,7 @@ def _memory(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> S
         memory = Argument(one.name, "memory", "batch key channels")
         tried = subject.replace(memory=memory, memory_width=subject.width)
         subject = tried if trial.answer(tried, sampled(tried, BATCH)) is not None else _unused(subject, one, trial)
-    if subject.memory is None or subject.memory_mask is not None:
+    if subject.memory is None or subject.memory_mask is not None or subject.memory_sizes:
         return subject
     given = sampled(subject, BATCH)
     assert given.memory is not None
@@ -191,6 +198,25 @@ def _memory(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> S
             if found is not None:
                 return found
     return subject
+
+
+def _where(subject: Subject, found: Answer, given: Given, trial: Trial) -> Path | None:
+    """Where weights are once they are asked for, on the first back end that returns them."""
+    keys = given.length if given.key is None else given.key.shape[2]
+    for backend in (None, *subject.backends):
+        if backend is not None:
+            again = trial.answer(subject, given, replace(PLAIN, weights=True, backend=backend))
+            if again is None:
+                continue
+            found = again
+        if subject.library == "transformers":
+            name = "decoder_attentions" if "decoder_attentions" in dict(parts(found.result)) else "attentions"
+            where = (name,) if at(found.result, (name, -1)) is not None else None
+        else:
+            where = weights_in(found.result, subject.output, BATCH, given.length, keys)
+        if where is not None:
+            return where
+    return None
 
 
 _NO_WAYS = (
@@ -210,8 +236,6 @@ _NO_WAYS = (
 
 def _flags(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
     """Further choices of two: each value that runs is a way."""
-    from dataclasses import replace as changed
-
     given = sampled(subject, BATCH)
     ways = list(subject.switches)
     known = {name for name, _ in ways}
@@ -219,14 +243,14 @@ def _flags(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
         if one.name.startswith(_NO_WAYS) or one.name in subject.fixed or one.name in known:
             continue
         other = not one.default
-        if trial.answer(subject, given, changed(PLAIN, switches=((one.name, other),))) is not None:
+        if trial.answer(subject, given, replace(PLAIN, switches=((one.name, other),))) is not None:
             ways.append((one.name, (one.default, other)))
         else:
             subject = _unused(subject, one, trial)
     for one in takes.get("causal", []) if subject.library != "torch" else []:  # there it only says what a mask is
         if one.name in subject.fixed or subject.causal_flag is not None:
             continue
-        if trial.answer(subject, given, changed(PLAIN, switches=((one.name, True),))) is not None:
+        if trial.answer(subject, given, replace(PLAIN, switches=((one.name, True),))) is not None:
             subject = subject.replace(causal_flag=Argument(one.name, "yes or no", "", "bool", one.required))
     return subject.replace(switches=tuple(ways))
 

@@ -13,7 +13,7 @@ from edgewise.checks.infer.forms import (
 )
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, Trial
-from edgewise.checks.results import axes_of, finite, leaves
+from edgewise.checks.results import at, axes_of, finite, leaves
 from edgewise.checks.sampling import sampled
 from edgewise.checks.subject import Argument, Path, Subject
 
@@ -31,7 +31,7 @@ def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], tr
     second: Subject | None = None
     for candidate in candidates:
         for subject in islice(needed(candidate, takes), MOST):
-            found = _answers(subject, trial)
+            found = _answers(subject, takes, trial)
             if found is None:
                 continue
             if found.finite:
@@ -42,21 +42,26 @@ def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], tr
     return second
 
 
-def _answers(subject: Subject, trial: Trial) -> Subject | None:
-    """The subject with the place of its answer, if it answers."""
+def _answers(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject | None:
+    """The subject with the place of its answer, if it answers; one that answers for its last token alone is told what
+    should come next, whereupon those that are trained answer for all.
+    """
     given = sampled(subject, BATCH)
-    returned = trial.returned(subject, given)
-    if returned is None:
-        return None
-    result, mutates = returned
-    found = _place(subject, result, given.length)
-    if found is None:
-        shapes = ", ".join(str(tuple(leaf.shape)) for _, leaf in leaves(result)) or type(result).__name__
+    shapes = ""
+    for targets in ("", *(one.name for one in takes.get("targets", []))):
+        tried = subject.replace(targets=targets)
+        returned = trial.returned(tried, given)
+        if returned is None:
+            continue
+        result, mutates = returned
+        found = _place(tried, result, given.length)
+        if found is not None:
+            path, axes = found
+            return tried.replace(output=path, output_axes=axes, mutates=mutates, finite=finite(at(result, path)))
+        shapes = shapes or ", ".join(str(tuple(leaf.shape)) for _, leaf in leaves(result)) or type(result).__name__
+    if shapes:
         trial.failures.append(f"it returns nothing for each token ({shapes} for {tuple(given.tokens.shape)})")
-        return None
-    path, axes = found
-    out = dict(leaves(result)).get(path)
-    return subject.replace(output=path, output_axes=axes, mutates=mutates, finite=finite(out))
+    return None
 
 
 def _place(subject: Subject, result: Any, length: int) -> tuple[Path, str] | None:
@@ -67,6 +72,10 @@ def _place(subject: Subject, result: Any, length: int) -> tuple[Path, str] | Non
             if leaf.dim() == dims and leaf.shape[0] == BATCH and leaf.shape[place] == length:
                 return path, ""
         return None
+    if subject.output is not None:
+        leaf = at(result, subject.output)
+        found = None if leaf is None else axes_of(leaf, BATCH, None if subject.sizes else length)
+        return None if found is None else (subject.output, found[1])
     free = subject.reads in ("pixels", "features")
     return axes_of(result, BATCH, None if free else length, "query" if subject.layout == "time first" else "batch")
 

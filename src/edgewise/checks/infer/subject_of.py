@@ -11,6 +11,7 @@ from torch import nn
 from edgewise.checks.declared import Declared
 from edgewise.checks.infer.caches import cached
 from edgewise.checks.infer.functions import functions, more_shapes, sized
+from edgewise.checks.infer.library import is_library, library_readings, library_takes
 from edgewise.checks.infer.names import Role, Taken, parameters, role_of, roles
 from edgewise.checks.infer.optional import optional
 from edgewise.checks.infer.plain import first_call
@@ -19,7 +20,7 @@ from edgewise.checks.infer.told import by_name, checked
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
 from edgewise.checks.infer.unwrapped import Called, unwrapped
 from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Subject
+from edgewise.checks.subject import Subject
 from edgewise.errors import ArgumentError
 
 __all__ = ["subject_of"]
@@ -55,7 +56,11 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
     called = unwrapped(target, told.get("method"))
     trial = Trial(seconds)
     bare, takes = _bare(called, declared or Declared(), told)
-    subject = first_call(_candidates(bare, told), takes, trial)
+    candidates = _candidates(bare, told)
+    if bare.module is not None and is_library(bare.module):
+        candidates = library_readings(bare, takes, told)
+        takes = library_takes(bare.module, takes)
+    subject = first_call(candidates, takes, trial)
     if subject is None:
         raise ArgumentError(_refusal(bare, takes, trial))
     subject = _whole(subject, takes, told, trial)

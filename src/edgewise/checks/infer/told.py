@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from edgewise.checks.infer.forms import cumulative_forms, document_forms, mask_forms, position_forms, square_forms
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.subject import Argument, Subject
 from edgewise.errors import ArgumentError
