@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-__all__ = ["replaced", "replaced_everywhere"]
+__all__ = ["compiled_form", "replaced", "replaced_everywhere"]
 
 Namespace = dict[str, Any]
 Compiled = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -44,7 +44,7 @@ def replaced_everywhere(
         for (home, name), function in new.items():
             undo.enter_context(replaced(home, name, function))
         for namespace, known, value in tuple(_imports.of(old)):
-            function = old.get(value) or _made(value, compiled or {})
+            function = old.get(value) or compiled_form(value, compiled or {})
             if function is not None:
                 namespace[known] = function
                 undo.callback(_put_back, namespace, known, function, value)
@@ -106,7 +106,8 @@ def _is_compiled(function: Any) -> bool:
     return type(function) is FunctionType and function.__code__.co_name in _WRAPPERS
 
 
-def _made(function: Any, compiled: Mapping[Any, Compiled]) -> Callable[..., Any] | None:
+def compiled_form(function: Any, compiled: Mapping[Any, Compiled]) -> Callable[..., Any] | None:
+    """What stands for a compiled function, where it is one of those that are given by what was compiled."""
     make = compiled.get(getattr(function, "_torchdynamo_orig_callable", None))
     return None if make is None else make(function)
 

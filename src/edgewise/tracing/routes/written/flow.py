@@ -43,6 +43,8 @@ class Known(NamedTuple):
     """What it does to what is known; None for nothing."""
     apart: Callable[["Flow", tuple[Any, ...]], bool] | None
     """Whether to take it apart first, as it is made of others; None where it is not."""
+    instead: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    """What runs it, where it is attention by itself."""
 
 
 class Flow(TorchDispatchMode):
@@ -73,6 +75,8 @@ class Flow(TorchDispatchMode):
         known = self._known.get(func)
         if known is None:
             known = self._known[func] = self._know(func)
+        if known.instead is not None:
+            return known.instead(func, args, kwargs or {})
         if known.apart is not None and known.apart(self, args):
             with self:
                 return func.decompose(*args, **(kwargs or {}))

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from edgewise.tracing.routes.written.cells import CELLS
 from edgewise.tracing.routes.written.flow import Done, Flow, Known, Rule
+from edgewise.tracing.routes.written.kernels import fused, is_fused
 from edgewise.tracing.routes.written.pairs import PAIRS
 from edgewise.tracing.routes.written.products import PRODUCTS
 from edgewise.tracing.routes.written.trail import Origin, Trail
@@ -33,6 +34,8 @@ def known(func: Any) -> Known:
         return Known(str(func), None, None)  # of higher order
     full = schema.name.partition("::")[2]
     name = full.rstrip("_") or full
+    if is_fused(name):
+        return Known(name, None, None, fused)
     if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
         return Known(name, None, _apart(name))
     if name in ("view", "_unsafe_view"):
