@@ -1,4 +1,4 @@
-"""Writes what the docs say of the code from it: the tree, the glossary, the help, the ladder, benchmarks, the zoo.
+"""Writes what the docs say of the code from it: tree, glossary, help, ladder, benchmarks, zoo, properties.
 
 A block stands between `<!-- NAME: made by scripts/docs -->` and `<!-- end -->`. With --check nothing is written and the
 exit status is 1 where a block is out of date. Run it with the environment that scripts/setup makes.
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from property_pages import pages
 from zoo_page import zoo
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -124,6 +125,12 @@ def main() -> int:
         if fresh != held:
             stale.append(path.relative_to(ROOT).as_posix())
             if not check:
+                path.write_text(fresh, encoding="utf-8")
+    for path, fresh in pages().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != fresh:
+            stale.append(path.relative_to(ROOT).as_posix())
+            if not check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(fresh, encoding="utf-8")
     if stale:
         print(("out of date, run scripts/docs: " if check else "written: ") + ", ".join(stale))

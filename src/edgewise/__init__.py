@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgewise.attention import attend as attend
+    from edgewise.checks import check as check
     from edgewise.derivation import derive as derive
     from edgewise.graphs import causal as causal
     from edgewise.graphs import chunks as chunks
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 _HOME = {
     "attend": "edgewise.attention",
     "causal": "edgewise.graphs",
+    "check": "edgewise.checks",
     "chunks": "edgewise.graphs",
     "derive": "edgewise.derivation",
     "documents": "edgewise.graphs",

@@ -30,7 +30,7 @@ def first_moved(
         return ""
     for (name, given, made), (_, other, changed) in zip(before, after, strict=True):
         if _moved(made, changed) and given and not _moved(given, other):
-            return name or f"{type(module).__name__} itself"
+            return name or type(module).__name__
     return ""
 
 

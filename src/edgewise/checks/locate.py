@@ -111,4 +111,4 @@ def _probe(
 def _name(site: str, lab: "Lab") -> str:
     """A site as a reader finds it: the whole target has no path."""
     whole = type(lab.subject.module).__name__
-    return site if site and site != whole else f"{whole} itself"
+    return site or whole

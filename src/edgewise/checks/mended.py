@@ -22,7 +22,7 @@ def mended(cause: Observation, one: Property, lab: "Lab", site: str) -> bool:
     from edgewise.checks.lab import Lab
 
     module, graph = lab.subject.module, lab.expected().graph
-    calls = [seen for seen in lab.calls(cause.route) if site in (seen.site, f"{type(module).__name__} itself")]
+    calls = [seen for seen in lab.calls(cause.route) if site == (seen.site or type(module).__name__)]
     if calls:
         graph = lab.expected(calls[0]).graph
     if module is None or graph is None or cause.route.mask in ("left", "right") or cause.route.packed:

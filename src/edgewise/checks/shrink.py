@@ -26,7 +26,8 @@ class Smallest:
     def __str__(self) -> str:
         tokens = f"{self.lab.length} token{'s' * (self.lab.length != 1)}"
         fed = f", fed {'+'.join(map(str, self.route.cached))}" if self.route.cached else ""
-        padded = {"left": ", two pads on the left", "right": ", two pads on the right"}.get(self.route.mask, "")
+        many = "one pad" if self.lab.length == LEAST else "pads"
+        padded = f", {many} on the {self.route.mask}" if self.route.mask in ("left", "right") else ""
         return f"{tokens}{fed}, batch of {'one' if self.route.batch == 1 else self.route.batch}{padded}"
 
 

@@ -7,7 +7,7 @@ from edgewise.checks.examine import Examined
 from edgewise.checks.finding import Finding, Skip
 from edgewise.checks.property import Property
 from edgewise.checks.report import Result, Sight
-from edgewise.checks.ways import named
+from edgewise.checks.ways import brief, named
 
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
@@ -80,7 +80,9 @@ def _expected(lab: "Lab") -> Sight:
 
 def _measured(lab: "Lab") -> Sight:
     found = lab.measured(lab.plain)
-    return Sight("no graph value" if found.graph is None else repr(found.graph), found.says, _drawn(found.cells))
+    return Sight(
+        "no graph value" if found.graph is None else repr(found.graph), f"on {brief(lab.plain)}", _drawn(found.cells)
+    )
 
 
 def _drawn(cells: Any) -> tuple[str, ...]:

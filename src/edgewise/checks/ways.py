@@ -6,7 +6,7 @@ from typing import Any
 
 from edgewise.checks.route import Route
 
-__all__ = ["choices", "named", "nearness", "plainer"]
+__all__ = ["brief", "choices", "named", "nearness", "plainer"]
 
 _INPUT = ("mask", "batch", "packed")
 """What a route says of the input, and not of the way that the code takes."""
@@ -43,14 +43,31 @@ def plainer(route: Route) -> tuple[Route, ...]:
     return tuple(dict.fromkeys([replace(route, **undone), *alone]))
 
 
+def brief(route: Route) -> str:
+    """Return a route by what it chooses.
+
+    Example:
+        >>> brief(Route(weights=True, mask="left")), brief(Route())
+        ('weights asked for · mask=left', 'the plain route')
+    """
+    words = ["weights asked for"] * (route.weights is True)
+    words += [f"{name}={value}" for name, value in route.switches]
+    words += [f"mask={route.mask}"] * (route.mask != _PLAIN["mask"])
+    words += [f"batch of {'one' if route.batch == 1 else route.batch}"] * (route.batch != _PLAIN["batch"])
+    words += [f"cached {'+'.join(map(str, route.cached))}"] * bool(route.cached)
+    words += [one for one in (route.backend, route.dtype) if one is not None]
+    words += ["strided"] * (not route.contiguous) + ["training"] * route.training + ["packed"] * route.packed
+    return " · ".join(words) or "the plain route"
+
+
 def named(routes: Sequence[Route], limit: int = 3) -> str:
     """Return several routes in a few words.
 
     Example:
-        >>> named([Route(weights=True), Route(weights=True, mask="ones")])
-        'weights=asked for · mask=none · batch=2; weights=asked for · mask=ones · batch=2'
+        >>> named([Route(weights=True), Route(mask="ones", batch=1)], 1)
+        'weights asked for; and 1 more'
     """
-    told = [str(route) for route in routes]
+    told = [brief(route) for route in routes]
     more = len(told) - limit
     return "; ".join(told) if more <= 0 else "; ".join([*told[:limit], f"and {more} more"])
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from edgewise import __version__
+from edgewise.cli.check import CHECK
 from edgewise.cli.derive import DERIVE
 from edgewise.cli.sample import SAMPLE
 from edgewise.cli.trace import TRACE
@@ -15,7 +16,7 @@ from edgewise.errors import EdgewiseError
 
 __all__ = ["main", "parser"]
 
-COMMANDS = (DERIVE, TRAIN, SAMPLE, TRACE)
+COMMANDS = (DERIVE, TRAIN, SAMPLE, TRACE, CHECK)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,6 +3,6 @@
 from edgewise.checks.reports.as_json import SCHEMA, as_json, described
 from edgewise.checks.reports.html import fragment, page
 from edgewise.checks.reports.junit import junit
-from edgewise.checks.reports.terminal import MARKS, painted, terminal
+from edgewise.checks.reports.terminal import MARKS, of_property, painted, terminal
 
-__all__ = ["MARKS", "SCHEMA", "as_json", "described", "fragment", "junit", "page", "painted", "terminal"]
+__all__ = ["MARKS", "SCHEMA", "as_json", "described", "fragment", "junit", "of_property", "page", "painted", "terminal"]

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from edgewise.checks.finding import Finding
-from edgewise.checks.ways import named
+from edgewise.checks.ways import brief, named
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,7 +19,7 @@ __all__ = ["MARKS", "of_property", "painted", "terminal"]
 MARKS = {"pass": "✓ pass", "fail": "✗ fail", "warn": "! warn", "skip": "– skip"}
 STYLES = {"pass": "green", "fail": "bold red", "warn": "yellow", "skip": "dim"}
 WIDTH = 100
-DRAWN = 12
+DRAWN = 16
 """Queries of a graph that are drawn at most."""
 
 
@@ -105,7 +105,7 @@ def _finding(finding: Finding, accepted: str) -> Iterator[_Line]:
         if text:
             yield from _wrapped(text, f"  {name:<8}  ", "bold" if name == "likely" else "")
     for also in finding.consequences:
-        yield from _wrapped(f"{also.property} {also.kind}, {also.route}: {also.measured}", "  follows   ", "dim")
+        yield from _wrapped(f"{also.property} {also.kind}, {brief(also.route)}: {also.measured}", "  follows   ", "dim")
     if cause.replay:
         yield _Line("  replay")
         for line in cause.replay.rstrip().splitlines():

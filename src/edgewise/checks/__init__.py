@@ -1,0 +1,52 @@
+"""Checks: is the attention of a model what it was meant to be, on every way through its code?
+
+`check` looks at each property of a target and returns a `Report`. How a target is called is a `Subject`, found out by
+`subject_of`; what is measured is measured once, by a `Lab`; each of the `PROPERTIES` says what must hold and yields
+`Observation`s of where it does not; they are folded so that one fault is one `Finding`. What nobody declared and no
+config says is inferred and told. What cannot be checked is skipped with a reason and never passes.
+"""
+
+from edgewise.checks.baseline import Baseline
+from edgewise.checks.check import check, chosen
+from edgewise.checks.declared import Declared
+from edgewise.checks.explain import explained
+from edgewise.checks.finding import Finding, Observation, Skip
+from edgewise.checks.given import Given
+from edgewise.checks.infer import subject_of
+from edgewise.checks.lab import Lab
+from edgewise.checks.properties import PROPERTIES
+from edgewise.checks.property import Example, Property
+from edgewise.checks.report import CheckFailure, Report, Result, Sight
+from edgewise.checks.reports import as_json, described, junit, of_property, page, painted
+from edgewise.checks.route import Route
+from edgewise.checks.subject import Argument, Subject
+
+__all__ = [
+    "PROPERTIES",
+    "Argument",
+    "Baseline",
+    "CheckFailure",
+    "Declared",
+    "Example",
+    "Finding",
+    "Given",
+    "Lab",
+    "Observation",
+    "Property",
+    "Report",
+    "Result",
+    "Route",
+    "Sight",
+    "Skip",
+    "Subject",
+    "as_json",
+    "check",
+    "chosen",
+    "described",
+    "explained",
+    "junit",
+    "of_property",
+    "page",
+    "painted",
+    "subject_of",
+]
