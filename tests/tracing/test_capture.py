@@ -321,6 +321,18 @@ def test_a_tensor_that_is_overwritten_after_attention_is_an_error_and_a_copy_is_
         assert record(layers, x()).calls[0].query.bits.any()  # finds out by itself
 
 
+def test_a_row_that_weighs_hidden_keys_against_each_other_is_told_of_and_is_no_residual() -> None:
+    one, other = torch.zeros(5, 5), torch.zeros(5, 5)
+    one[2, :3] = other[2, 2:] = -1e10
+
+    def attention(x: Tensor) -> Tensor:
+        return (x @ x.transpose(-1, -2) / 3 + one + other).softmax(-1) @ x
+
+    call = record(attention, torch.randn(2, 4, 5, 8), check="all").calls[0]
+    assert call.residual < 1e-6
+    assert call.note == "rows without any key are not explained"
+
+
 def test_a_compiled_model_is_seen_and_stays_compiled() -> None:
     ran: list[str] = []
 

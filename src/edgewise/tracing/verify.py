@@ -28,6 +28,8 @@ LEAST = 4
 ROUNDINGS = 8
 """How many times a number is rounded on the way, at most: product, scale, bias, softmax, sum, and back."""
 
+_UNSEEN = "rows without any key are not explained"
+
 
 class Checked(NamedTuple):
     """What came of looking."""
@@ -58,8 +60,9 @@ def compared(attention: Attention, out: Tensor, check: Check) -> Checked:
     # What autocast does to the model is part of what is looked at, and not of the looking.
     exact = torch.autocast(out.device.type, enabled=False) if torch.is_autocast_enabled(out.device.type) else None
     with torch.no_grad(), exact or nullcontext():
-        residual, hidden = _difference(attention, out, rows) if not attention.shown else _beyond(attention, rows)
-    return Checked(residual, hidden, "" if rows.all else f"checked {len(rows.numbers)} of {query} rows")
+        found = _difference(attention, out, rows) if not attention.shown else _beyond(attention, rows)
+    some = "" if rows.all else f"checked {len(rows.numbers)} of {query} rows"
+    return found._replace(note="; ".join(filter(None, (some, found.note))))
 
 
 class _Rows(NamedTuple):
@@ -93,8 +96,8 @@ def _rows(attention: Attention, check: Check) -> _Rows:
     return attention.memory.recall(attention.masks, (query, key, most, 3), find)
 
 
-def _difference(attention: Attention, out: Tensor, rows: _Rows) -> tuple[float, float]:
-    """The largest difference in some rows, and what queries without any key meet.
+def _difference(attention: Attention, out: Tensor, rows: _Rows) -> Checked:
+    """The largest difference in some rows, what queries without any key meet, and whether these are understood.
 
     Raises:
         TraceError: it is more than rounding.
@@ -104,7 +107,7 @@ def _difference(attention: Attention, out: Tensor, rows: _Rows) -> tuple[float, 
     again = attend(**arguments, route="matmul")
     got = rows.of(out).to(again.dtype)
     if not got.numel():
-        return 0.0, hidden
+        return Checked(0.0, hidden, "")
     difference = (got - again).abs_()
     largest = float(difference.max())
     if math.isnan(largest):
@@ -114,20 +117,26 @@ def _difference(attention: Attention, out: Tensor, rows: _Rows) -> tuple[float, 
         difference = difference.masked_fill(lost | (got == again) | (got.isnan() & again.isnan()), 0)
         largest = float(difference.max())
     if largest <= ROUNDINGS * _unit(attention, out) * float(got.abs().max()):
-        return largest, hidden
+        return Checked(largest, hidden, "")
     values = attention.value.detach().aminmax()
     size = max(abs(float(values.min)), abs(float(values.max)))
     if largest <= ROUNDINGS * _unit(attention, out) * size:
-        return largest, hidden
+        return Checked(largest, hidden, "")
+    note = ""
+    if rows.some_empty and math.isfinite(hidden):
+        # Where all keys are hidden the model weighs hidden ones against each other, which nobody reads.
+        others = difference.masked_fill(rows.empty, 0)
+        if float(others.max()) < largest:
+            note, difference, largest = _UNSEEN, others, float(others.max())
     logits = reference(**arguments).scaled
     logits = logits.masked_fill(~arguments["graph"], 0).abs().amax(-1)
     excess = (difference.amax(-1) / _bar(attention, out, logits, size)).nan_to_num(math.inf).amax((0, 1))
     if float(excess.max()) > 1:
         raise TraceError(_told(attention, largest, int(rows.numbers[int(excess.argmax())])))
-    return largest, hidden
+    return Checked(largest, hidden, note)
 
 
-def _beyond(attention: Attention, rows: _Rows) -> tuple[float, float]:
+def _beyond(attention: Attention, rows: _Rows) -> Checked:
     """As `_difference`, of what a fused layer shows further on.
 
     Raises:
@@ -147,7 +156,7 @@ def _beyond(attention: Attention, rows: _Rows) -> tuple[float, float]:
     bar = ROUNDINGS**2 * torch.finfo(got.dtype).eps * max(1.0, float(got.masked_fill(~there, 0).abs().max()))
     if not largest <= bar:
         raise TraceError(_told(attention, largest, int(rows.numbers[int(difference.amax((0, 2)).argmax())])))
-    return largest, hidden
+    return Checked(largest, hidden, "")
 
 
 def _arguments(attention: Attention, out: Tensor, rows: _Rows) -> dict[str, Any]:
