@@ -8,6 +8,8 @@ from edgewise.views.html import html, write_html
 from edgewise.views.live import LINES, NONE, Can, Live, Output, Seen, Switch, Trained
 from edgewise.views.packing import Packing
 from edgewise.views.scene import SCENE, scene
+from edgewise.views.text import text
+from edgewise.views.view import View, view
 
 __all__ = [
     "LINES",
@@ -20,7 +22,10 @@ __all__ = [
     "Seen",
     "Switch",
     "Trained",
+    "View",
     "html",
     "scene",
+    "text",
+    "view",
     "write_html",
 ]
