@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 from torch.nn import functional
 
 from edgewise.attention import attend
 from edgewise.tracing.call import Attention, Shown
-from edgewise.tracing.routes.fused import masks_of, merged, padded, projected
+from edgewise.tracing.routes.fused import Padded, as_cast_now, masks_of, merged, padded, projected
 from edgewise.tracing.watch import aside, offer, watchers
 
 __all__ = ["watched"]
@@ -20,54 +20,25 @@ def watched(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(real)
     def transformer_encoder_layer_fwd(
-        src: Tensor,
-        embed_dim: int,
-        num_heads: int,
-        qkv_weight: Tensor,
-        qkv_bias: Tensor,
-        proj_weight: Tensor,
-        proj_bias: Tensor,
-        use_gelu: bool,
-        norm_first: bool,
-        eps: float,
-        *rest: Any,
-        mask: Tensor | None = None,
-        mask_type: int | None = None,
+        src: Tensor, *sizes_and_weights: Any, mask: Tensor | None = None, mask_type: int | None = None
     ) -> Tensor:
-        ends: list[Any] = [*rest[8:], *(mask, mask_type)[len(rest) - 8 :]]
-        layer, (hidden, kind) = rest[:8], ends
-        sizes = (embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps)
+        layer, ends = _Layer(*sizes_and_weights[:_MANY]), sizes_and_weights[_MANY:]
+        hidden, kind = (*ends, *(mask, mask_type)[len(ends) :])
 
         def run() -> Tensor:
-            return real(src, *sizes, *layer, hidden, kind)
+            return real(src, *layer, hidden, kind)
 
         given = padded(src)
-        length = given.tensor.shape[1]
-        found = watchers(length, length, inside="self_attn")
+        found = watchers(given.tensor.shape[1], given.tensor.shape[1], inside="self_attn")
         if not found:
             return run()
-        one, one_bias, two, two_bias, up, up_bias, down, down_bias = layer
-
-        def norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-            return functional.layer_norm(x, (embed_dim,), weight, bias, eps)
+        with aside():
+            attention = layer.attention(given, hidden, kind)
+        cast = as_cast_now(src)
 
         def after(out: Tensor, rows: Tensor | slice) -> Tensor:
-            x = given.tensor[:, rows] + functional.linear(merged(out), proj_weight, proj_bias)
-            x = x if norm_first else norm(x, one, one_bias)
-            inner = functional.linear(norm(x, two, two_bias) if norm_first else x, up, up_bias)
-            inner = functional.gelu(inner) if use_gelu else functional.relu(inner)
-            x = x + functional.linear(inner, down, down_bias)
-            return x if norm_first else norm(x, two, two_bias)
-
-        with aside():
-            read = norm(given.tensor, one, one_bias) if norm_first else given.tensor
-            three = projected(read, num_heads, qkv_weight, qkv_bias)
-        attention = Attention(
-            "torch: TransformerEncoderLayer, fast path",
-            *three,
-            scale=(embed_dim // num_heads) ** -0.5,
-            masks=masks_of(hidden, kind, given),
-        )
+            with cast():
+                return layer.after(given.tensor[:, rows], out)
 
         def out_of(answer: Tensor) -> Tensor:
             attention.shown.append(Shown(padded(answer).tensor, given.present, after))
@@ -76,3 +47,57 @@ def watched(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return offer(found, attention, run, out_of, lambda out: given.back(after(out, slice(None))))
 
     return transformer_encoder_layer_fwd
+
+
+class _Layer(NamedTuple):
+    """A layer, in the order in which torch hands it over."""
+
+    channels: int
+    heads: int
+    qkv: Tensor
+    qkv_bias: Tensor
+    mix: Tensor
+    mix_bias: Tensor
+    gelu: bool
+    norm_first: bool
+    eps: float
+    one: Tensor
+    one_bias: Tensor
+    two: Tensor
+    two_bias: Tensor
+    up: Tensor
+    up_bias: Tensor
+    down: Tensor
+    down_bias: Tensor
+
+    def attention(self, given: Padded, mask: Tensor | None, kind: int | None) -> Attention:
+        """The call that the layer makes of a batch."""
+        read = self._first(given.tensor) if self.norm_first else given.tensor
+        return Attention(
+            "torch: TransformerEncoderLayer, fast path",
+            *projected(read, self.heads, self.qkv, self.qkv_bias),
+            scale=(self.channels // self.heads) ** -0.5,
+            masks=masks_of(mask, kind, given),
+        )
+
+    def after(self, x: Tensor, out: Tensor) -> Tensor:
+        """What the layer makes of an output of its attention, and of what it was given."""
+        x = x + functional.linear(merged(out), self.mix, self.mix_bias)
+        if self.norm_first:
+            return x + self._fed(self._second(x))
+        x = self._first(x)
+        return self._second(x + self._fed(x))
+
+    def _fed(self, x: Tensor) -> Tensor:
+        inner = functional.linear(x, self.up, self.up_bias)
+        inner = functional.gelu(inner) if self.gelu else functional.relu(inner)
+        return functional.linear(inner, self.down, self.down_bias)
+
+    def _first(self, x: Tensor) -> Tensor:
+        return functional.layer_norm(x, (self.channels,), self.one, self.one_bias, self.eps)
+
+    def _second(self, x: Tensor) -> Tensor:
+        return functional.layer_norm(x, (self.channels,), self.two, self.two_bias, self.eps)
+
+
+_MANY = len(_Layer._fields)

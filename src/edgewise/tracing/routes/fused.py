@@ -5,6 +5,8 @@ They project, attend and project back in one call that shows none of it. What th
 is compared with what the layer shows, so that a difference does not stay unseen.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import torch
@@ -14,7 +16,7 @@ from torch.nn import functional
 from edgewise.graphs import keys
 from edgewise.tracing.masks import Mask
 
-__all__ = ["Padded", "masks_of", "merged", "padded", "projected"]
+__all__ = ["Padded", "as_cast_now", "masks_of", "merged", "padded", "projected"]
 
 
 class Padded(NamedTuple):
@@ -47,6 +49,13 @@ def projected(batch: Tensor, heads: int, weight: Tensor, bias: Tensor | None) ->
     return query.unflatten(-1, (heads, -1)).transpose(1, 2), *(
         one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in (key, value)
     )  # pyright: ignore[reportReturnType]
+
+
+def as_cast_now(like: Tensor) -> Callable[[], AbstractContextManager[object]]:
+    """What makes autocast later what it is now, on the device of a tensor."""
+    device = like.device.type
+    enabled, dtype = torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
+    return lambda: torch.autocast(device, dtype, enabled)
 
 
 def merged(out: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from edgewise.attention import attend, reference
 from edgewise.tracing.call import Attention, Shown
-from edgewise.tracing.routes.fused import masks_of, merged, padded, projected
+from edgewise.tracing.routes.fused import as_cast_now, masks_of, merged, padded, projected
 from edgewise.tracing.watch import aside, offer, watchers
 
 __all__ = ["watched"]
@@ -63,8 +63,11 @@ def watched(real: Callable[..., Answer]) -> Callable[..., Answer]:
                 attention.returned.append(lambda: reference(**attention.arguments()).weights)
             return attend(**attention.arguments())
 
+        cast = as_cast_now(query)
+
         def after(out: Tensor, rows: Tensor | slice) -> Tensor:  # noqa: ARG001 - the same for all
-            return functional.linear(merged(out), proj_weight, proj_bias)
+            with cast():
+                return functional.linear(merged(out), proj_weight, proj_bias)
 
         def back(out: Tensor) -> Answer:
             with aside():
