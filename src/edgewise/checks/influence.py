@@ -11,17 +11,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from edgewise.checks.changes import louder_of
 from edgewise.checks.given import Given
 from edgewise.checks.movement import Ask, Change, Movement, movement, one_by_one
 from edgewise.graphs import Graph, recognise
 
-__all__ = ["Influence", "Measuring", "changes_of", "decided"]
+__all__ = ["Influence", "Measuring", "decided"]
 
 ROUNDINGS = 64
 """A movement of so many times the dtype's precision may be rounding."""
-
-LARGE, LOUD = {torch.float16: 30.0}, {torch.float16: 6.0}
-"""How large a changed token is, and how much all tokens are, where the dtype cannot hold 1000 and 30."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +34,11 @@ class Influence:
     """How far it may move where nothing depends: 0 where everything else was still to the last bit."""
     gradient: Tensor | None = None
     """bool (query, token): by gradient; None where there is none, or it is not a number."""
+    pull: Tensor | None = None
+    """(query, token): the largest gradient, in float64 where that can be had."""
     disagree: tuple[tuple[int, int], ...] = ()
-    """(query, token) where change and gradient say different things."""
+    """(query, token) where change and gradient say different things: integers or a detached tensor on the way, or a
+    weight too small to move anything at any size of input that was tried."""
     mixed: float = 0.0
     """How far other rows of the batch moved: more than noise where rows read each other."""
     heads: Tensor | None = None
@@ -69,16 +70,23 @@ class Measuring:
     exactly: Callable[[], Tensor | None] = lambda: None
     """What the same says in float64, asked only where rounding is in doubt."""
 
+    @property
+    def precision(self) -> float:
+        """A movement of this part of the output may be rounding."""
+        return torch.finfo(self.dtype).eps * ROUNDINGS
+
+    def measure(self, changes: list[Change]) -> Movement:
+        """How far changes move the outputs."""
+        way = one_by_one if self.alone else movement
+        return way(self.ask, self.given, self.part, self.row, changes)
+
 
 def decided(measuring: Measuring, changes: list[Change]) -> Influence:
     """What depends on what, from how far each change moves the outputs."""
-    measured = (one_by_one if measuring.alone else movement)(
-        measuring.ask, measuring.given, measuring.part, measuring.row, changes
-    )
-    precision = torch.finfo(measuring.dtype).eps * ROUNDINGS
+    measured = measuring.measure(changes)
     tokens = torch.tensor([change.token for change in changes])
     count = int(tokens.max()) + 1
-    floor = precision * measured.largest.double().clamp_min(torch.finfo(measuring.dtype).tiny)
+    floor = measuring.precision * measured.largest.double().clamp_min(torch.finfo(measuring.dtype).tiny)
     if not measuring.alone and measured.others <= float(floor.max()):
         floor = floor.clamp_min(4 * measured.others)
     sizes = _without_overflow(measured, changes)
@@ -94,54 +102,40 @@ def decided(measuring: Measuring, changes: list[Change]) -> Influence:
     exact = measuring.exactly() if bool(doubtful.any()) else None
     if exact is not None:
         moved = moved | (doubtful & exact)
-    elif pulled is not None:
-        moved = moved | (doubtful & pulled & (size > 0))
+    loud = _by_louder(measuring, doubtful & ~moved)
+    if loud is not None:
+        heads = heads if heads is None else heads | loud
+        moved = moved | (loud.any(0) if loud.dim() == 3 else loud)
+    if pulled is not None and measuring.pull is not None:
+        moved = moved | _as_weak(moved, measuring.pull)
+        pulled = pulled | (moved & (measuring.pull > 0))
     return Influence(
         moved,
         size,
         measured.others if measured.others <= float(floor.max()) else 0.0,
         pulled,
+        measuring.pull,
         _disagreeing(moved, pulled),
         mixed=measured.others,
         heads=heads,
     )
 
 
-def changes_of(
-    given: Given, field: str, row: int, *, vocabulary: int | None, low: int, seed: int, pad: int | None = None
-) -> list[Change]:
-    """The changes to try at each token.
-
-    Args:
-        given: the input.
-        field: which part of it.
-        row: which row of the batch.
-        vocabulary: ids are below it, where tokens are ids.
-        low: ids are not below it: those have a meaning of their own.
-        seed: of the random numbers.
-        pad: the id of padding, which none is changed to.
-    """
-    values = getattr(given, field)[row]
-    chance = torch.Generator().manual_seed(seed)
-    if not values.is_floating_point():
-        most = int(vocabulary or int(values.max()) + 2)
-        low = min(low, most // 2)
-        other = torch.randint(1, max(2, most - low), (2, values.shape[0]), generator=chance).to(values)
-        shifted = low + (values.clamp_min(low) - low + other) % (most - low)
-        if pad is not None:
-            spare = next((one for one in range(low, most) if one != pad), pad)
-            shifted = torch.where(shifted == pad, spare, shifted)
-        return [Change(token, shifted[time, token]) for time in range(2) for token in range(values.shape[0])]
-    axis = 1 if values.dim() == 3 and given.key is not None else 0
-    plain = torch.randn(values.shape, generator=chance, dtype=torch.float64).to(values) + 0.1
-    spread = float(values.float().std()) or 1.0
-    large, loud = LARGE.get(values.dtype, 1000.0) * spread, LOUD.get(values.dtype, 30.0)
-    tokens = range(values.shape[axis])
-    return [
-        *(Change(token, (plain * spread).select(axis, token)) for token in tokens),
-        *(Change(token, (plain * large).select(axis, token)) for token in tokens),
-        *(Change(token, (plain * spread * loud).select(axis, token), loud) for token in tokens),
-    ]
+def _by_louder(measuring: Measuring, doubtful: Tensor) -> Tensor | None:
+    """Doubtful cells that move after all where scores are large; None where none is, or inputs have no size."""
+    values = getattr(measuring.given, measuring.part)
+    if not bool(doubtful.any()) or not values.is_floating_point() or measuring.dtype == torch.float16:
+        return None
+    tokens = doubtful.any(0).nonzero().flatten().tolist()
+    found = measuring.measure(louder_of(measuring.given, measuring.part, measuring.row, tokens))
+    over = found.size.double() > (measuring.precision * found.largest.double()).reshape(
+        -1, *(1,) * (found.size.dim() - 1)
+    )
+    over &= found.size.isfinite()
+    cells = torch.zeros(*over.shape[1:], doubtful.shape[1], dtype=torch.bool)
+    for place, token in enumerate(tokens):
+        cells[..., token] = over[place :: len(tokens)].any(0)
+    return cells & doubtful
 
 
 def _without_overflow(measured: Movement, changes: list[Change]) -> Tensor:
@@ -162,9 +156,20 @@ def _pulled(pull: Tensor | None) -> Tensor | None:
     """Where there is a gradient that is not what rounding leaves of one that cancels out."""
     if pull is None or not bool(pull.isfinite().all()):
         return None
-    largest = float(pull.max())
-    low, high = 1e-4 * torch.finfo(torch.float64).eps * largest, ROUNDINGS * torch.finfo(torch.float64).eps * largest
+    low, high = _rounding(pull)
     return (pull > 0) & ((pull < low) | (pull > high))
+
+
+def _as_weak(moved: Tensor, pull: Tensor) -> Tensor:
+    """Cells with a tiny gradient like one that moved: the same number hides both, and gave way in one of them."""
+    tiny = (pull > 0) & (pull <= _rounding(pull)[1])
+    return tiny if bool((tiny & moved).any()) else torch.zeros_like(moved)
+
+
+def _rounding(pull: Tensor) -> tuple[float, float]:
+    """From where to where a gradient may be what rounding leaves of one that cancels out."""
+    largest = float(pull.max()) * torch.finfo(torch.float64).eps
+    return 1e-4 * largest, ROUNDINGS * largest
 
 
 def _disagreeing(moved: Tensor, pulled: Tensor | None) -> tuple[tuple[int, int], ...]:

@@ -105,11 +105,12 @@ def _of_layer(subject: Subject, config: Any, site: str, layer: int | None, direc
     own = module.get_submodule(site) if module is not None and site in dict(module.named_modules()) else None
     config = getattr(own, "config", None) or config
     types = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
-    if not types or layer is None or layer >= len(types) or not direction.causal:
-        windowed = isinstance(getattr(config, "sliding_window", None), int)
-        return direction._replace(sure=direction.sure and not windowed) if direction.causal else direction
-    kind = types[layer]
     many = getattr(config, "sliding_window", None) or getattr(config, "window_size", None)
+    if not types or layer is None or layer >= len(types) or not direction.causal:
+        if direction.causal and type(many) is int and many > 0:
+            return Intent(window(many), True, f"a window of {many} in the config", False)
+        return direction
+    kind = types[layer]
     if kind in _WINDOWED and isinstance(many, int):
         return Intent(window(many), True, f"layer_types[{layer}]={kind}, a window of {many}", direction.sure)
     size = getattr(config, "attention_chunk_size", None)

@@ -1,7 +1,9 @@
 """The lab: everything that a property measures of a target, each thing measured once, and the passes counted."""
 
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +30,17 @@ from edgewise.checks.subject import Subject
 from edgewise.graphs import Graph, recognise
 
 __all__ = ["BudgetSpent", "Lab", "Measured"]
+
+
+@contextmanager
+def eager_flex(route: Route) -> Generator[None]:
+    """While this lasts, flex attention runs uncompiled: the same mask without half a minute of compiling."""
+    if route.backend != "flex_attention":
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
+        yield
 
 
 class BudgetSpent(Skip):
@@ -211,6 +224,11 @@ class Lab:
         key = ("expected", None if seen is None else id(seen), route)
         return self._once(key, lambda: expected_of(self, seen, self.plain if route is None else route))
 
+    def module(self, route: Route) -> nn.Module | None:
+        """The module that answers on a route, in its dtype; None of a function."""
+        cast = None if route.dtype is None else self.subject.casts.get(getattr(torch, route.dtype))
+        return cast.module if isinstance(cast, Subject) else self.subject.module
+
     def traced(self, route: Route) -> Any:
         """What is traced on a route: the module that answers, or a function and whatever runs meanwhile.
 
@@ -222,8 +240,7 @@ class Lab:
             return (
                 getattr(subject.target, method) if isinstance(subject.target, nn.Module) and method else subject.target
             )
-        cast = None if route.dtype is None else self.subject.casts.get(getattr(torch, route.dtype))
-        return getattr(cast, "target", self.subject.target)
+        return self.module(route) if self.subject.module is self.subject.target else self.subject.target
 
     def _teller(self, route: Route) -> Callable[[Given], Tensor]:
         return lambda given: self._asked(given, route).out
@@ -242,7 +259,8 @@ class Lab:
         if self._tell is not None and time.monotonic() > self._told + 0.5:
             self._tell(self.passes)
             self._told = time.monotonic()
-        return answer(self.subject, given, route, gradient, seed, **options)
+        with eager_flex(route):
+            return answer(self.subject, given, route, gradient, seed, **options)
 
     def _caught(self, given: Given, route: Route, seed: int) -> Answer | Refused:
         try:

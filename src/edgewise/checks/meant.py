@@ -36,18 +36,28 @@ def _of_call(lab: "Lab", seen: Seen) -> Expected:
     intent = intended(lab.subject, seen.site, seen.kind, seen.layer)
     if intent is not None and intent.graph is not None and intent.sure:
         return expectation(intent.graph, query, key, "config", intent.says)
-    causal_hint = intent is not None and intent.causal
-    return _inferred_call(lab, seen, causal_hint, intent.says if intent else "")
+    if intent is None:
+        return _inferred_call(lab, seen, False, "")
+    if intent.graph is not None and intent.causal and intent.graph != causal():
+        # A window that a model has and does not use is no fault by itself; one that it uses has that many keys.
+        cells = _on_the_plain_route(lab, seen).cells.cpu().numpy()
+        if not (cells == causal().dense(*cells.shape)).all():
+            return expectation(intent.graph, query, key, "config", intent.says)
+    return _inferred_call(lab, seen, intent.causal, intent.says)
 
 
 def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str) -> Expected:
     """Of one call: as it is on the plain route, unless another route or the whole model says more."""
     query, key = seen.query.shape[2], seen.key.shape[2]
-    first = next((one for one in _plain_calls(lab) if one.site == seen.site), seen)
-    graph, why = inferred(first.cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
+    graph, why = inferred(_on_the_plain_route(lab, seen).cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
     if graph == full() and (causal_hint or _whole_is_causal(lab)):
         graph, why = causal(), says or "the whole model reads no future elsewhere"
     return expectation(graph, query, key, "inferred", why, exact=seen.allowed.shape[1] == 1)
+
+
+def _on_the_plain_route(lab: "Lab", seen: Seen) -> Seen:
+    """The first call at the same site there."""
+    return next((one for one in _plain_calls(lab) if one.site == seen.site), seen)
 
 
 def _whole(lab: "Lab") -> Expected:
@@ -62,7 +72,8 @@ def _whole(lab: "Lab") -> Expected:
         expected = [_of_call(lab, one) for one in calls]
         if all(one.graph is not None for one in expected):
             says = expected[0].says if len({repr(one.graph) for one in expected}) == 1 else "layer by layer"
-            return _over_layers(lab, [one.graph for one in expected if one.graph is not None], "config", says)
+            source = "config" if all(one.source == "config" for one in expected) else "inferred"
+            return _over_layers(lab, [one.graph for one in expected if one.graph is not None], source, says)
     if intent is not None and intent.graph is not None and sure:
         return expectation(intent.graph, length, length, "config", intent.says, exact=not _partial(lab))
     return _inferred_whole(lab, intent.causal if intent else False, intent.says if intent else "")

@@ -7,10 +7,12 @@ import torch
 from torch import Tensor
 
 from edgewise.checks.calling import Refused
+from edgewise.checks.changes import changes_of
 from edgewise.checks.finding import Skip
 from edgewise.checks.given import Given
 from edgewise.checks.gradient import pulls
-from edgewise.checks.influence import Influence, Measuring, changes_of, decided
+from edgewise.checks.influence import Influence, Measuring, decided
+from edgewise.checks.movement import Ask
 from edgewise.checks.random_input import SPECIAL
 from edgewise.checks.route import Route
 
@@ -69,17 +71,23 @@ def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, a
 
 
 def _pull(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone: bool) -> Tensor | None:
-    """Gradients, of a route in the target's own dtype."""
+    """Gradients, in float64 where that can be had; only of routes in the target's own dtype."""
     if route.dtype is not None or lab.subject.dtype not in (torch.float32, torch.float64):
         return None
-    chance = torch.Generator().manual_seed(lab.seed + 1)
-    module = lab.subject.module
-    try:
-        return pulls(
-            lambda one: lab.asked(one, route, gradient=True), given, field, row, module, alone=alone, generator=chance
-        )
-    except (Refused, RuntimeError):
-        return None  # a target through which no gradient goes is measured by changes alone
+    exact = route if lab.subject.dtype == torch.float64 else replace(route, dtype="float64")
+    for one in dict.fromkeys((exact, route)):
+        typed = given if one == route else given.to(torch.float64)
+        chance = torch.Generator().manual_seed(lab.seed + 1)
+        try:
+            lab.out(typed, one)  # from here on there is a copy, if there can be one
+            return pulls(_asking(lab, one), typed, field, row, lab.module(one), alone=alone, generator=chance)
+        except (Refused, RuntimeError):
+            continue  # a target through which no gradient goes is measured by changes alone
+    return None
+
+
+def _asking(lab: "Lab", route: Route) -> Ask:
+    return lambda given: lab.asked(given, route, gradient=True)
 
 
 def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Tensor | None:

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from edgewise.checks.calling import Refused
+from edgewise.checks.changes import changes_of
 from edgewise.checks.given import Given
-from edgewise.checks.influence import changes_of
 from edgewise.checks.movement import apart
 from edgewise.checks.random_input import SPECIAL
 from edgewise.checks.route import Route
