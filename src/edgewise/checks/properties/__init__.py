@@ -7,8 +7,11 @@ from edgewise.checks.properties.batch_leak import PROPERTY as BATCH_LEAK
 from edgewise.checks.properties.future_leak import PROPERTY as FUTURE_LEAK
 from edgewise.checks.properties.lost_visibility import PROPERTY as LOST_VISIBILITY
 from edgewise.checks.properties.mask_meaning import PROPERTY as MASK_MEANING
+from edgewise.checks.properties.normalisation import NORMALISATION
 from edgewise.checks.properties.packing_leak import PROPERTY as PACKING_LEAK
 from edgewise.checks.properties.padding_leak import PROPERTY as PADDING_LEAK
+from edgewise.checks.properties.position import POSITION
+from edgewise.checks.properties.scale import SCALE
 from edgewise.checks.properties.wrong_pattern import PROPERTY as WRONG_PATTERN
 from edgewise.checks.property import Example, Property
 
@@ -22,4 +25,8 @@ PROPERTIES: tuple[Property, ...] = (
     BATCH_LEAK,
     PACKING_LEAK,
     MASK_MEANING,
+    NORMALISATION,
+    SCALE,
+    HEAD_MAPPING,
+    POSITION,
 )
