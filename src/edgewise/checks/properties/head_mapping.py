@@ -18,7 +18,7 @@ from edgewise.checks.subject import Shape
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["HEAD_MAPPING"]
+__all__ = ["PROPERTY"]
 
 NAME = "head-mapping"
 VIEW = "the axes of tokens and heads were exchanged by view or reshape, without the transpose between"
@@ -233,7 +233,7 @@ def unused_heads(lab: "Lab", route: Route) -> _Fault | None:
     return None
 
 
-HEAD_MAPPING = Property(
+PROPERTY = Property(
     name=NAME,
     says="Tokens are split into heads and merged in order, and query head h reads key head h // (heads // key heads).",
     why=(

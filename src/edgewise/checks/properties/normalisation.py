@@ -20,7 +20,7 @@ from edgewise.checks.weighing import Weighed, slopes, weighed
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["NORMALISATION"]
+__all__ = ["PROPERTY"]
 
 NAME = "normalisation"
 ONE = "the weights of each query that sees a key sum to 1"
@@ -232,7 +232,7 @@ def _names(lab: "Lab", pattern: str) -> bool:
     return any(re.search(pattern, name.lower()) for name in (*names, *kinds) if name)
 
 
-NORMALISATION = Property(
+PROPERTY = Property(
     name=NAME,
     says="The weights of each query that sees a key sum to one along the keys, and a query that sees none harms nobody.",
     why=(

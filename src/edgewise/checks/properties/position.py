@@ -19,7 +19,7 @@ from edgewise.checks.weighing import weighed
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["POSITION"]
+__all__ = ["PROPERTY"]
 
 NAME = "position"
 TURN = "queries and keys turned by their own position, so that a score depends on the distance alone"
@@ -141,7 +141,7 @@ def _unordered(lab: "Lab", route: Route) -> Observation | None:
     )
 
 
-POSITION = Property(
+PROPERTY = Property(
     name=NAME,
     says="Positions reach attention along the axis of tokens, in queries and keys alone where they turn, counted in real tokens.",
     why=(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
     from edgewise.checks.sites import Seen
 
-__all__ = ["SCALE"]
+__all__ = ["PROPERTY"]
 
 NAME = "scale"
 GENTLE = 0.05
@@ -213,7 +213,7 @@ def _made(got: float, value: float) -> bool:
     return any(alike(got, one) for one in (value, 1 / value, value**-0.5, value**-1.5))
 
 
-SCALE = Property(
+PROPERTY = Property(
     name=NAME,
     says="Query · key is multiplied with 1/√width of a head, once, on every route, or with what was declared.",
     why=(
