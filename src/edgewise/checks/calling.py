@@ -103,7 +103,7 @@ def held(
         torch.inference_mode(False),
         torch.set_grad_enabled(gradient),
         seeded(seed),
-        moded(subject.module, training=route.training, dropout=dropout),
+        moded(subject.held, training=route.training, dropout=dropout),
         quiet(subject),
         backed(subject, route.backend),
         _uncompiled(route),
@@ -125,7 +125,7 @@ def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] =
     Raises:
         Refused: there is nothing for each token in it.
     """
-    found = _found(subject, given, result)
+    found = place_of(subject, given, result)
     if found is None:
         raise Refused(f"it returns nothing for each token: {described(result)}")
     path, axes = found
@@ -138,7 +138,7 @@ def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] =
     return Answer(out, layers[-1] if layers else None, layers, mutated=mutated, result=result)
 
 
-def _found(subject: Subject, given: Given, result: Any) -> tuple[Path, str] | None:
+def place_of(subject: Subject, given: Given, result: Any) -> tuple[Path, str] | None:
     """Where the numbers of each token are, which may be elsewhere where weights are returned beside them."""
     counted_out = subject.reads in ("pixels", "features")
     first = "query" if subject.layout == "time first" else "batch"
@@ -209,7 +209,7 @@ def _stepwise(subject: Subject, given: Given, route: Route) -> Answer:
         result, mutated = call(subject, given, route, start=start, stop=stop, cache=cache)
         answers.append(read(subject, given.slice(start, stop), result, mutated, stop))
         if caching.returned is not None:
-            cache = at(result, caching.returned)
+            cache = at(result, (route.weights and caching.beside_weights) or caching.returned)
             if cache is None:
                 raise Refused(f"it returns no cache after {stop} tokens")
         start = stop
@@ -276,9 +276,9 @@ def call(
     firsts = [one.clone() for one in ordered]
     try:
         result = run(*ordered, **named)
-    except (KeyboardInterrupt, Refused):
+    except Refused:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Refused(failed(error)) from None
     mutated = [name for name, value in before.items() if _changed(value, named[name])]
     mutated += [name for name, was, now in zip(subject.main, firsts, ordered, strict=False) if _changed(was, now)]
@@ -335,7 +335,9 @@ def _copied(subject: Subject, dtype: torch.dtype) -> Subject | str:
     if module is None:
         return subject.replace(dtype=dtype)
     try:
-        twin = copy.deepcopy(module).to(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            twin = copy.deepcopy(module).to(dtype)
     except Exception as error:
         return f"no copy of it in {str(dtype).removeprefix('torch.')} can be made: {failed(error)}"
     is_method = not isinstance(subject.target, nn.Module)

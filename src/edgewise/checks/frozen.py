@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -33,26 +33,23 @@ def _devices() -> list[int]:
 
 
 @contextmanager
-def moded(module: nn.Module | None, *, training: bool, dropout: bool) -> Generator[None]:
-    """While this lasts, a module is in a mode; as it was, afterwards, and so are its buffers where it trained.
+def moded(modules: Sequence[nn.Module], *, training: bool, dropout: bool) -> Generator[None]:
+    """While this lasts, modules are in a mode; as they were, afterwards, and so are their buffers where they trained.
 
     Args:
-        module: None where a target has none.
+        modules: with all that is in them.
         training: else evaluation mode.
         dropout: whether dropout stays what it is in training mode; else it is zero there.
     """
-    if module is None:
-        yield
-        return
     with ExitStack() as undo:
-        for one in module.modules():
+        for one in (part for module in modules for part in module.modules()):
             if one.training != training:
                 undo.callback(setattr, one, "training", one.training)
                 one.training = training
             if training and not dropout:
                 _without_dropout(one, undo)
         if training:
-            kept = [(one, one.detach().clone()) for one in module.buffers()]
+            kept = [(one, one.detach().clone()) for module in modules for one in module.buffers()]
             undo.callback(_put_back, kept)
         yield
 

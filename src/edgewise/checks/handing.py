@@ -52,7 +52,7 @@ def handed(
         named.update(subject.weights_asked if route.weights else {})
     if route.cached and subject.caching is not None:
         named.update(subject.caching.asked)
-        if cache is not None or subject.caching.method not in ("forward", ""):
+        if subject.caching.name and (cache is not None or subject.caching.method not in ("forward", "")):
             named[subject.caching.name] = cache
     elif subject.cache is not None and subject.cache.required:
         named[subject.cache.name] = None
@@ -102,13 +102,13 @@ def _tell_masks(
     allowed = given.allowed
     if cached and stop is not None and whole.allowed is not None:
         allowed = whole.allowed[start:stop, :stop]
-    if allowed is None and square is not None and square.required:
+    shared = mask is not None and square is not None and mask.name == square.name
+    if allowed is None and square is not None and square.required and not (shared and keep is not None):
         allowed = torch.ones(given.length, _keys(over), dtype=torch.bool, device=subject.device)
     if keep is not None and mask is None:
         raise Refused("it takes no mask of padding")
     if allowed is not None and square is None:
         raise Refused("it takes no square mask")
-    shared = mask is not None and square is not None and mask.name == square.name
     if square is not None and allowed is not None:
         _tell(named, square, square_value(square, allowed, keep if shared else None, subject, given.batch))
     if mask is not None and keep is not None and not (shared and allowed is not None):

@@ -84,6 +84,8 @@ def _ways(subject: Subject) -> list[str]:
 def _from(subject: Subject) -> str:
     caching = subject.caching
     assert caching is not None
+    if not caching.name:
+        return "what it keeps itself, told where it stands"
     method = "" if caching.method == subject.method else f" of {caching.method}"
     first = {"": "None", "list": "[]", "dict": "{}", "transformers": "DynamicCache()"}.get(caching.first, caching.first)
     asked = "".join(f", {name}={value}" for name, value in caching.asked.items())
@@ -111,7 +113,7 @@ def code(subject: Subject, route: Route | None, x: str, model: str) -> str:
     if route.cached and subject.caching is not None:
         callee = model if subject.caching.method in ("", "forward") else f"{model}.{subject.caching.method}"
         named |= {name: str(value) for name, value in subject.caching.asked.items()}
-        named[subject.caching.name] = "cache"
+        named |= {subject.caching.name: "cache"} if subject.caching.name else {}
     elif subject.cache is not None and subject.cache.required:
         named[subject.cache.name] = "None"
     named |= {name: repr(value) for name, value in route.switches}

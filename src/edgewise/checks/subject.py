@@ -62,7 +62,7 @@ class Caching:
     """How a target goes on from what it has read."""
 
     name: str
-    """The argument that the cache is handed back by."""
+    """The argument that the cache is handed back by; "" where the target keeps it, and is told where it stands."""
     method: str = "forward"
     """Called for every part, the first too."""
     first: str = ""
@@ -70,6 +70,8 @@ class Caching:
     called with the number of sequences as "new_cache(batch)", or without as "new_cache()"."""
     returned: Path | None = None
     """Where the cache is in what comes back; None where the target changes the object that it was given."""
+    beside_weights: Path | None = None
+    """Where it is when weights are asked for, where that is elsewhere."""
     asked: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further arguments that ask for it, like use_cache=True."""
     mask: Literal["whole", "new"] = "whole"
@@ -160,6 +162,8 @@ class Subject:
     """Whether its answer to a plain input has numbers only."""
     seconds: float = 0.0
     """What one call took."""
+    inner: tuple[nn.Module, ...] = ()
+    """Of a function: modules that its code holds."""
     notes: tuple[str, ...] = ()
     """What was found out beside, in sentences: arguments that nothing is given to, and why."""
     casts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
@@ -170,6 +174,11 @@ class Subject:
         """The module itself, also where the target is one of its methods."""
         owner = self.target if isinstance(self.target, nn.Module) else getattr(self.target, "__self__", None)
         return owner if isinstance(owner, nn.Module) else None
+
+    @property
+    def held(self) -> tuple[nn.Module, ...]:
+        """Every module whose mode counts."""
+        return self.inner if self.module is None else (self.module, *self.inner)
 
     def replace(self, **changed: Any) -> "Subject":
         """The same with some of it changed."""

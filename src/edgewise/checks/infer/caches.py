@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from edgewise.checks.calling import Refused, answer, call, first_cache, held
+from edgewise.checks.calling import Refused, answer, call, first_cache, held, place_of
 from edgewise.checks.infer.names import Role, Taken, parameters, roles
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
 from edgewise.checks.results import parts, tensors
@@ -26,14 +26,26 @@ def cached(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
     """The subject with the way in which it keeps what it has read, if it has one."""
     if subject.kind == "function" or subject.reads in ("qkv", "pixels", "features"):
         return subject
+    if subject.positions is not None and subject.positions.form == "start" and _keeps(subject.module):
+        found = Caching("", subject.method)
+        if _goes_on(subject.replace(caching=found), replace(PLAIN, cached=(2, 1)), trial):
+            return _masked(subject.replace(caching=found), trial)
     for caching in _candidates(subject, takes):
         found = _tried(subject, caching, trial)
         if found is not None:
+            found = _beside(subject, found, trial)
             argument = Argument(caching.name, "cache", required=subject.cache is not None and subject.cache.required)
             return _masked(subject.replace(caching=found, cache=argument), trial)
         if trial.left <= 0:
             break
     return subject
+
+
+def _keeps(module: nn.Module | None) -> bool:
+    """Whether a module has somewhere to keep keys and values, by the names of its tensors."""
+    parts = [] if module is None else list(module.modules())
+    named = {name for one in parts for name, value in {**vars(one), **one._buffers}.items() if isinstance(value, Tensor)}
+    return any("cache" in name or "past" in name for name in named)
 
 
 def _candidates(subject: Subject, takes: dict[Role, list[Taken]]) -> Iterator[Caching]:
@@ -51,7 +63,7 @@ def _of_method(subject: Subject, method: str, takes: dict[Role, list[Taken]]) ->
     for one in takes.get("cache", []):
         for asked in asks:
             for first in _firsts(subject.module):
-                yield Caching(one.name, method, first, None, asked)
+                yield Caching(one.name, method, first, asked=asked)
 
 
 def _firsts(module: nn.Module | None) -> Iterator[str]:
@@ -66,12 +78,22 @@ def _firsts(module: nn.Module | None) -> Iterator[str]:
     yield from ("", "dict", "list")
 
 
-def _tried(subject: Subject, caching: Caching, trial: Trial) -> Caching | None:
+def _beside(subject: Subject, caching: Caching, trial: Trial) -> Caching:
+    """With where the cache is when weights are returned too."""
+    if subject.weights is None or caching.returned is None:
+        return caching
+    weighed = _tried(subject, replace(caching, returned=None), trial, weights=True)
+    if weighed is None or weighed.returned in (None, caching.returned):
+        return caching
+    return replace(caching, beside_weights=weighed.returned)
+
+
+def _tried(subject: Subject, caching: Caching, trial: Trial, *, weights: bool | None = None) -> Caching | None:
     """The way with the place of the cache, if two calls one after the other go well."""
     tried = subject.replace(caching=caching)
     given = sampled(tried, BATCH)
     middle = max(1, given.length // 2)
-    route = replace(PLAIN, cached=(middle, given.length - middle))
+    route = replace(PLAIN, weights=weights, cached=(middle, given.length - middle))
     try:
         with held(tried, route, seconds=trial.left):
             cache = first_cache(tried, caching, BATCH)
@@ -82,7 +104,8 @@ def _tried(subject: Subject, caching: Caching, trial: Trial) -> Caching | None:
     except Exception as error:
         trial.failures.append(str(error) if isinstance(error, Refused) else f"{caching.first} raises {error}")
         return None
-    places: list[Path | None] = list(_places(result, subject))
+    out = place_of(tried, given.slice(0, middle), result)
+    places: list[Path | None] = list(_places(result, subject, out and out[0], weights=bool(weights)))
     if _state(cache) != before:
         places = [None, *places] if cache is not None else places
     for place in places:
@@ -102,17 +125,19 @@ def _goes_on(subject: Subject, route: Any, trial: Trial) -> bool:
     return True
 
 
-def _places(result: Any, subject: Subject) -> Iterator[Path]:
+def _places(result: Any, subject: Subject, out: Path | None, *, weights: bool) -> Iterator[Path]:
     """Where in what was returned a cache may be: by its name, else whatever is beside the answer and holds tensors."""
     beside = [
         ((name,), one)
         for name, one in parts(result)
-        if (name,) != subject.output and name not in ("logits", "hidden_states", "attentions", "loss")
+        if (name,) != out and name not in ("logits", "hidden_states", "attentions", "loss")
     ]
     named = [path for path, one in beside if path[0] in _NAMES and one is not None]
     yield from named
     for path, one in beside:
-        if path in named or path == subject.weights_at or isinstance(one, int | float | str | bool) or one is None:
+        if path in named or isinstance(one, int | float | str | bool) or one is None:
+            continue
+        if path == subject.weights_at and (weights or subject.weights is None):
             continue
         if tensors(one) or not isinstance(one, tuple | list | dict):
             yield path

@@ -70,6 +70,10 @@ def parameters(function: Callable[..., Any]) -> tuple[Taken, ...]:
     except (TypeError, ValueError):
         return _written(function)
     taken: list[Taken] = []
+    found = list(found)
+    if all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found):
+        # What passes on whatever it is given: something to read is, first.
+        return (Taken("x", None, True, 0),) * any(one.kind == one.VAR_POSITIONAL for one in found)
     for one in found:
         if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             continue
@@ -79,7 +83,13 @@ def parameters(function: Callable[..., Any]) -> tuple[Taken, ...]:
 
 
 def _written(function: Callable[..., Any]) -> tuple[Taken, ...]:
-    """From the first line of a text like "attention(query, key, value, attn_mask=None) -> Tensor"."""
+    """From a text like "attention(query, key, value, attn_mask=None) -> Tensor", or the schema of compiled code."""
+    schema: Any = getattr(function, "schema", None)
+    if schema is not None:
+        several = [one for one in schema.arguments if one.name != "self"]
+        return tuple(
+            Taken(one.name, one.default_value, not one.has_default_value(), place) for place, one in enumerate(several)
+        )
     found = re.match(r"\s*\w+\(([^()]*)\)", function.__doc__ or "")
     inside = found[1] if found else ""
     taken: list[Taken] = []

@@ -46,8 +46,13 @@ def _masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
     given = sampled(subject, BATCH)
     keys = given.length if given.key is None else given.key.shape[2]
     given = given.replace(keep=torch.ones(BATCH, keys, dtype=torch.bool))
+    squared = subject.square_mask
+    if squared is not None and not takes.get("mask"):
+        # What is a square for all sequences may be another for each: then it can tell padding.
+        wide = (Argument(squared.name, squared.form, shape, squared.dtype, squared.required) for shape in _WIDE)
+        return _also_square(_first(subject, "mask", wide, given, trial) or subject, trial)
     for one in takes.get("mask", []):
-        if one.name in subject.fixed or (subject.square_mask is not None and subject.square_mask.name == one.name):
+        if one.name in subject.fixed:
             continue
         numbers, turned = subject.library == "transformers", subject.layout == "time first"
         found = _first(subject, "mask", mask_forms(one, numbers=numbers, turned=turned), given, trial)
@@ -67,13 +72,17 @@ def _masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
     return subject
 
 
+_WIDE = ("batch 1 1 key", "batch 1 key")
+
+
 def _also_square(subject: Subject, trial: Trial) -> Subject:
     """A mask that is laid over all pairs may differ by pair too."""
     mask = subject.mask
-    if mask is None or mask.shape != "batch 1 1 key" or subject.square_mask is not None:
+    wide = {"batch 1 1 key": "batch 1 query key", "batch 1 key": "batch query key"}
+    if mask is None or mask.shape not in wide or (subject.square_mask or mask).name != mask.name:
         return subject
-    wide = Argument(mask.name, mask.form, "batch 1 query key", mask.dtype, mask.required)
-    return _first(subject, "square_mask", [wide], _squared(subject), trial) or subject
+    form = Argument(mask.name, mask.form, wide[mask.shape], mask.dtype, mask.required)
+    return _first(subject, "square_mask", [form], _squared(subject), trial) or subject
 
 
 def _square(subject: Subject, one: Taken, trial: Trial) -> Subject | None:
@@ -248,7 +257,7 @@ def _flags(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
         else:
             subject = _unused(subject, one, trial)
     for one in takes.get("causal", []) if subject.library != "torch" else []:  # there it only says what a mask is
-        if one.name in subject.fixed or subject.causal_flag is not None:
+        if one.name in subject.fixed or subject.causal_flag is not None or one.default is True:
             continue
         if trial.answer(subject, given, replace(PLAIN, switches=((one.name, True),))) is not None:
             subject = subject.replace(causal_flag=Argument(one.name, "yes or no", "", "bool", one.required))

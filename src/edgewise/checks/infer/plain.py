@@ -55,6 +55,8 @@ def _answers(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> 
             continue
         result, mutates = returned
         found = _place(tried, result, given.length)
+        if found is not None and found[1] == "batch query" and not _by_length(tried, given.length + 1, trial):
+            found = None  # as many numbers as tokens, by chance
         if found is not None:
             path, axes = found
             return tried.replace(output=path, output_axes=axes, mutates=mutates, finite=finite(at(result, path)))
@@ -62,6 +64,13 @@ def _answers(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> 
     if shapes:
         trial.failures.append(f"it returns nothing for each token ({shapes} for {tuple(given.tokens.shape)})")
     return None
+
+
+def _by_length(subject: Subject, length: int, trial: Trial) -> bool:
+    """Whether it answers with one number a token for another number of tokens, too."""
+    returned = trial.returned(subject, sampled(subject, BATCH, length))
+    found = None if returned is None else _place(subject, returned[0], length)
+    return found is not None and found[1] == "batch query"
 
 
 def _place(subject: Subject, result: Any, length: int) -> tuple[Path, str] | None:

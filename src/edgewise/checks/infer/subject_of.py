@@ -63,8 +63,7 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
     subject = first_call(candidates, takes, trial)
     if subject is None:
         raise ArgumentError(_refusal(bare, takes, trial))
-    subject = _whole(subject, takes, told, trial)
-    return subject
+    return _whole(subject, takes, told, trial)
 
 
 def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Subject, dict[Role, list[Taken]]]:
@@ -99,6 +98,7 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
         dtype=dtype,
         device=device,
         fixed=_fixed(told, declared, takes),
+        inner=() if module is not None else tuple(_inner(called.target)),
         notes=called.notes,
     )
     return subject, takes
@@ -147,14 +147,9 @@ def _candidates(bare: Subject, told: dict[str, Any]) -> Iterator[Subject]:
     if bare.kind == "function" and told.get("reads", "qkv") == "qkv":
         yield from functions(bare, told)
     if bare.kind != "function" or "reads" in told:
-        held = bare.module
-        if held is None:
-            inner = _inner(bare.target)
-            if inner and "width" not in told:
-                told = told | ({} if "reads" in told else {})
-                for one in inner:
-                    for width in widths(one):
-                        yield from readings(bare, {"reads": "floats"} | told | {"width": width})
+        if "width" not in told:
+            for width in dict.fromkeys(width for one in bare.inner for width in widths(one)):
+                yield from readings(bare, {"reads": "floats"} | told | {"width": width})
         yield from readings(bare, told)
 
 

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import torch
 from torch import nn
 
 from edgewise.checks.calling import failed
@@ -92,7 +93,7 @@ def _wanted(target: Any) -> list[str]:
 def _made(make: Callable[[], Any], name: str) -> Any:
     try:
         return make()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RunError(f"{name} was called to make what is to be checked, and {failed(error)}") from error
 
 
@@ -114,7 +115,8 @@ def _method(module: nn.Module) -> str:
     Raises:
         ArgumentError: it has neither.
     """
-    if type(module).forward is not nn.Module.forward or "forward" in vars(module):
+    scripted = isinstance(module, torch.jit.ScriptModule)
+    if scripted or type(module).forward is not nn.Module.forward or "forward" in vars(module):
         return "forward"
     own = [
         name
