@@ -22,8 +22,8 @@ def watched(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def transformer_encoder_layer_fwd(
         src: Tensor, *sizes_and_weights: Any, mask: Tensor | None = None, mask_type: int | None = None
     ) -> Tensor:
-        layer, ends = _Layer(*sizes_and_weights[:_MANY]), sizes_and_weights[_MANY:]
-        hidden, kind = (*ends, *(mask, mask_type)[len(ends) :])
+        layer, ends = _Layer(*sizes_and_weights[:_MANY]), list(sizes_and_weights[_MANY:])
+        hidden, kind = ends + [mask, mask_type][len(ends) :]
 
         def run() -> Tensor:
             return real(src, *layer, hidden, kind)

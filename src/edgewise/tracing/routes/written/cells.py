@@ -1,60 +1,18 @@
-"""What is done to each cell: masking, cap, softmax in one call or by hand, sinks, dropout, casts and copies."""
+"""What is done to each cell: masking, cap, sinks, dropout, casts and copies."""
 
 import torch
 from torch import Tensor
 
 from edgewise.tracing.masks import HIDDEN
 from edgewise.tracing.routes.written.flow import Done, Flow, Rule
+from edgewise.tracing.routes.written.follow import follow
 from edgewise.tracing.routes.written.layout import Axes
-from edgewise.tracing.routes.written.trail import Kind, Noise, Number, Origin, Step, Total, Trail, Verb, version
+from edgewise.tracing.routes.written.trail import Noise, Origin, Step, Total, Trail, version
 
-__all__ = ["CELLS", "TWO", "follow"]
+__all__ = ["CELLS", "TWO"]
 
 TWO = "two products of which both depend on the queries are combined"
 _JOINED = "the scores of several products are joined before their softmax"
-
-
-def follow(
-    flow: Flow,
-    trail: Trail,
-    x: Tensor,
-    out: Tensor,
-    verb: Verb | None,
-    by: Number | None = None,
-    number: float = 1.0,
-    value: Number = 0.0,
-    kind: Kind | None = None,
-    *,
-    axes: Axes | None = None,
-) -> None:
-    """Note that `out` is what a step has made of `x`; without a verb, nothing.
-
-    Args:
-        flow: where it is noted.
-        trail: what is known of x.
-        x: before.
-        out: after; may be x.
-        verb: what was done.
-        by: with which tensor or number.
-        number: see `Step`.
-        value: see `Step`.
-        kind: what it has become.
-        axes: of out, where they are not those of x.
-    """
-    found = flow.axes(x) if axes is None else axes
-    if found is not None and len(found.sizes) < out.dim():
-        found = found.led(out.dim())
-    if trail.lost or found is None:
-        flow.note(out, trail.losing("their cells are taken apart", kind))
-    elif found.sizes != tuple(out.shape):
-        flow.note(out, trail.losing("one product is spread over several heads", kind))
-    elif out is x and not flow.whole(x):
-        flow.note(out, trail.losing("only a part of them is written into", kind))
-    elif verb is None:
-        flow.note(out, trail, found)
-    else:
-        written = version(by) if isinstance(by, Tensor) else 0
-        flow.note(out, trail.then(Step(verb, found, by, number, value, written), kind), found)
 
 
 def _copied(flow: Flow, done: Done) -> None:
@@ -80,39 +38,6 @@ def _tanh(flow: Flow, done: Done) -> None:
     trail = flow.trail(done.args[0])
     if trail is not None:
         follow(flow, trail, done.args[0], done.out, "tanh")
-
-
-def _exp(flow: Flow, done: Done) -> None:
-    trail = flow.trail(done.args[0])
-    if trail is None:
-        return
-    if trail.kind == "scores":
-        follow(flow, trail, done.args[0], done.out, "exp", kind="exp")
-    elif trail.kind == "log weights":
-        follow(flow, Trail(trail.product, trail.steps, "weights", trail.lost), done.args[0], done.out, None)
-    else:
-        flow.note(done.out, trail.losing("they go through exp after their softmax"))
-
-
-def _softmax(flow: Flow, done: Done) -> None:
-    x, axis = done.args[:2]
-    trail = flow.trail(x)
-    if trail is not None:
-        if trail.kind != "scores":
-            trail = trail.losing("they go through two softmaxes")
-        kind = "log weights" if done.name == "_log_softmax" else "weights"
-        follow(flow, trail, x, done.out, "softmax", number=axis % max(1, x.dim()), kind=kind)
-
-
-def _total(flow: Flow, done: Done) -> None:
-    """A sum along one axis."""
-    trail = flow.trail(done.args[0])
-    if trail is None or trail.lost or len(done.args) < 2:
-        return
-    axes = done.args[1] if isinstance(done.args[1], list | tuple) else [done.args[1]]
-    logarithm = done.name == "logsumexp"
-    if len(axes) == 1 and trail.kind in (("scores",) if logarithm else ("exp", "weights")):
-        flow.note(done.out, Total(trail, axes[0] % done.args[0].dim(), logarithm))
 
 
 def _filled(flow: Flow, done: Done) -> None:
@@ -224,12 +149,6 @@ CELLS: dict[str, Rule] = {
     "_to_copy": _copied,
     "neg": _negated,
     "tanh": _tanh,
-    "exp": _exp,
-    "_softmax": _softmax,
-    "_safe_softmax": _softmax,
-    "_log_softmax": _softmax,
-    "sum": _total,
-    "logsumexp": _total,
     "masked_fill": _filled,
     "where": _chosen,
     "index_put": _put,

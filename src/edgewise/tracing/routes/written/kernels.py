@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from edgewise.errors import TraceError
-from edgewise.tracing.routes import scaled_dot_product
+from edgewise.tracing.routes.scaled_dot_product import described, four
 from edgewise.tracing.watch import offer, watchers
 
 __all__ = ["fused", "is_fused"]
@@ -34,7 +34,7 @@ def fused(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = [] if query.is_nested or query.dim() < 2 else watchers(query.shape[-2], key.shape[-2])
     if not found:
         return func(*args, **kwargs)
-    attention = scaled_dot_product.described(
+    attention = described(
         "torch: scaled_dot_product_attention, by another name",
         *(query, key, value),
         mask=given.get("attn_mask", given.get("attn_bias")),
@@ -59,7 +59,7 @@ def fused(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         beside = answer[0] if answer else func(*args, **kwargs)
         return out if isinstance(beside, Tensor) else (out, *beside[1:])
 
-    return offer(found, attention, run, lambda result: scaled_dot_product.four(_out(result)), back)
+    return offer(found, attention, run, lambda result: four(_out(result)), back)
 
 
 def _out(result: Any) -> Tensor:

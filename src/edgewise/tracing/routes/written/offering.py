@@ -8,9 +8,10 @@ from torch import Tensor
 
 from edgewise.errors import TraceError
 from edgewise.tracing.call import Attention
+from edgewise.tracing.routes.written.amounts import Meaning
 from edgewise.tracing.routes.written.arrange import Arrangement, Unexplained, arranged
 from edgewise.tracing.routes.written.layout import Axes, axes_of, contiguous, laid
-from edgewise.tracing.routes.written.meaning import Meaning, meaning
+from edgewise.tracing.routes.written.meaning import meaning
 from edgewise.tracing.routes.written.trail import Meeting, Operand, version
 from edgewise.tracing.sites import Place
 from edgewise.tracing.watch import Watch, aside, missed, offer, watchers

@@ -4,8 +4,9 @@ from typing import Any
 
 from torch import Tensor
 
-from edgewise.tracing.routes.written.cells import TWO, follow
+from edgewise.tracing.routes.written.cells import TWO
 from edgewise.tracing.routes.written.flow import Done, Flow, Rule
+from edgewise.tracing.routes.written.follow import follow
 from edgewise.tracing.routes.written.trail import Noise, Seen, Step, Total, Trail
 
 __all__ = ["PAIRS"]

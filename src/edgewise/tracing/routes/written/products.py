@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from edgewise.tracing.routes.written.cells import follow
 from edgewise.tracing.routes.written.flow import Done, Flow, Rule
+from edgewise.tracing.routes.written.follow import follow
 from edgewise.tracing.routes.written.layout import Axes
 from edgewise.tracing.routes.written.trail import Meeting, Operand, Product, Trail, version
 

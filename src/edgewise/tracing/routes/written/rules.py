@@ -8,13 +8,14 @@ from torch import Tensor
 from edgewise.tracing.routes.written.cells import CELLS
 from edgewise.tracing.routes.written.flow import Done, Flow, Known, Rule
 from edgewise.tracing.routes.written.kernels import fused, is_fused
+from edgewise.tracing.routes.written.normalising import NORMALISING
 from edgewise.tracing.routes.written.pairs import PAIRS
 from edgewise.tracing.routes.written.products import PRODUCTS
 from edgewise.tracing.routes.written.trail import Origin, Trail
 
 __all__ = ["known"]
 
-_RULES: dict[str, Rule] = {**PRODUCTS, **PAIRS, **CELLS}
+_RULES: dict[str, Rule] = {**PRODUCTS, **PAIRS, **CELLS, **NORMALISING}
 
 # What becomes of scores and weights that go through one of these, in another shape, is not followed.
 _ELSEWHERE = frozenset({
