@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ import torch
 
 from edgewise import __version__
 from edgewise.samples import shipped
+from edgewise.tracing import Given, feed, recorded
 from edgewise.training.checkpoint import Checkpoint, read, write
 from edgewise.training.folder import slim
 
 TEXT = "python-topics.txt"
+LINE = "The value of the expression is the value of the name, and the name is the name of the value."
 TRAIN = f"edgewise train {TEXT} --width 120 --block 128 --batch 24 --steps 2000 --optimiser muon --out topics"
 
 
@@ -48,6 +51,15 @@ def main() -> None:
         (work / TEXT).write_text(text, encoding="utf-8")
         subprocess.run([sys.executable, "-m", *shlex.split(TRAIN)], cwd=work, check=True)
         keep(work / "topics", shipped(), text)
+    record()
+
+
+def record() -> None:
+    """Write the run's attention on a line of text beside it, in half precision: `edgewise view` opens it by itself."""
+    from edgewise.cli.run_target import run_target
+
+    found = replace(run_target(str(shipped()), dtype=None, device="cpu"), name="edgewise's own small GPT")
+    recorded(found, feed(found, Given(text=LINE)), dtype=torch.float16, out=shipped() / "trace.edgewise")
 
 
 def keep(run: Path, place: Path, text: str) -> None:

@@ -155,7 +155,7 @@ class Model:
     def __init__(self, record):
         self.record, self.stopped, self.began = record, threading.Event(), threading.Event()
 
-    def swapped(self, text, switches, stop):
+    def swapped(self, seen, switches, stop):
         if switches and switches[0].line == "out=mean":
             raise ValueError("the model does not like <this>")
         return Seen(self.record, Output(((" x", 0.5),), float(len(switches))))
@@ -310,7 +310,7 @@ def test_a_run_that_is_asked_for_too_late_is_a_sentence(shown):
     from edgewise.views.runs import Runs
 
     runs = Runs(Seen(shown))
-    names = [runs.add(Seen(shown), None) for _ in range(13)]
+    names = [runs.add(Seen(shown)) for _ in range(13)]
     assert runs[names[-1]].record is shown
     with pytest.raises(ArgumentError, match="no longer held by the server"):
         runs[names[0]]

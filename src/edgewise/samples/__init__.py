@@ -1,8 +1,8 @@
 """One small run that edgewise carries, so that there is something to write with, and to look at, offline.
 
 It is a run folder as `edgewise train` makes it, with weights alone, stored in half precision: a GPT that has read the
-English prose of CPython's own documentation. `provenance.json` beside it says how it was made; `scripts/samples` makes
-it again. Nothing here loads torch.
+English prose of CPython's own documentation. `provenance.json` beside it says how it was made, `trace.edgewise` is
+its attention on a line of text, and `scripts/samples` makes all of it again. Nothing here loads torch.
 """
 
 from pathlib import Path
@@ -15,6 +15,6 @@ def shipped() -> Path:
 
     Example:
         >>> sorted(path.name for path in shipped().iterdir())
-        ['best.safetensors', 'provenance.json', 'run.json', 'tokenizer.json']
+        ['best.safetensors', 'provenance.json', 'run.json', 'tokenizer.json', 'trace.edgewise']
     """
     return Path(__file__).parent / "topics"

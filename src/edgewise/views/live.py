@@ -39,6 +39,8 @@ class Seen:
 
     record: Record
     output: Output | None = None
+    reading: Any = None
+    """What it read, for the live model to run it again; nobody else looks into it."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class Live(Protocol):
 
     can: Can
 
-    def swapped(self, text: str | None, switches: Sequence[Switch], stop: Callable[[], bool]) -> Seen:
-        """Run a text (None for the first) with lines of attention replaced; no switches: as it is."""
+    def swapped(self, seen: Seen, switches: Sequence[Switch], stop: Callable[[], bool]) -> Seen:
+        """Run what a run has read with lines of attention replaced; no switches: as it is."""
         ...
 
     def read(self, text: str, generate: int, stop: Callable[[], bool]) -> Seen:

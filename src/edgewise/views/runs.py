@@ -18,31 +18,21 @@ class Runs:
 
     def __init__(self, first: Seen) -> None:
         self._first = first
-        self._asked: OrderedDict[str, tuple[Seen, str | None]] = OrderedDict()
+        self._asked: OrderedDict[str, Seen] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, seen: Seen, text: str | None) -> str:
-        """Hold a run, and return its name.
-
-        Args:
-            seen: the run.
-            text: what it read; None for what the first run read.
-        """
+    def add(self, seen: Seen) -> str:
+        """Hold a run, and return its name."""
         name = secrets.token_hex(6)
         with self._lock:
-            self._asked[name] = (seen, text)
+            self._asked[name] = seen
             while len(self._asked) > HELD:
                 self._asked.popitem(last=False)
         return name
 
     def __getitem__(self, name: str) -> Seen:
-        return self._first if not name else self._found(name)[0]
-
-    def text(self, name: str) -> str | None:
-        """What a run read; None for what the first one read."""
-        return None if not name else self._found(name)[1]
-
-    def _found(self, name: str) -> tuple[Seen, str | None]:
+        if not name:
+            return self._first
         with self._lock:
             if name not in self._asked:
                 raise ArgumentError("this run is no longer held by the server: ask for it again")

@@ -155,9 +155,8 @@ class Page:
 
     def _swap(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
         live = self._able("swap")
-        switches = asked.switches(given, self._runs[run].record)
-        text = self._runs.text(run)
-        return self._added(live.swapped(text, switches, stop), text)
+        seen = self._runs[run]
+        return self._added(live.swapped(seen, asked.switches(given, seen.record), stop))
 
     def _read(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
         del run
@@ -165,10 +164,10 @@ class Page:
         live, text = self._able("generate" if generate else "text"), asked.text(given)
         if not 0 <= generate <= 1000:
             raise ArgumentError(f"generate is a number of tokens up to 1,000; got {generate}")
-        return self._added(live.read(text, generate, stop), text)
+        return self._added(live.read(text, generate, stop))
 
-    def _added(self, seen: Seen, text: str | None) -> Response:
-        name = self._runs.add(seen, text)
+    def _added(self, seen: Seen) -> Response:
+        name = self._runs.add(seen)
         return said({"run": name, "scene": self._scene(name)})
 
     def _ladder(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:

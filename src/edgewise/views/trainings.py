@@ -93,7 +93,7 @@ class Trainings:
                 told: dict[str, Any] = {"step": now.step, "loss": now.loss, "validation": now.validation}
                 told["sample"] = now.sample
                 if now.seen is not None:
-                    told["run"] = self._runs.add(now.seen, None)
+                    told["run"] = self._runs.add(now.seen)
                     told["scene"] = scene(now.seen.record, self._live.can, now.seen.output)
                 one.told.append(told)
                 if stopped():
