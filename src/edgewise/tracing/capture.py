@@ -13,7 +13,7 @@ from edgewise.tracing.choice import Choice, Numbers, Sites
 from edgewise.tracing.compiled import uncompiled
 from edgewise.tracing.proof import numbers_of, proven, repeatable, rewinder
 from edgewise.tracing.routes import ROUTES
-from edgewise.tracing.run import Run
+from edgewise.tracing.run import Keep, Run
 from edgewise.tracing.verify import Check
 from edgewise.tracing.watch import Watch, listening
 
@@ -28,6 +28,7 @@ def trace(
     heads: Numbers = None,
     rows: Numbers = None,
     dtype: torch.dtype | None = None,
+    keep: Keep = "calls",
     check: Check = "some",
     copy: bool = False,
     out: str | Path | None = None,
@@ -40,12 +41,14 @@ def trace(
         heads: which query heads to keep.
         rows: which queries of each call to keep.
         dtype: what to keep numbers in; None for the model's own.
+        keep: "calls" for queries, keys, values and outputs; "statistics" for nine numbers a head and query instead,
+            in `Run.statistics`, which takes next to no memory; or "both".
         check: how many rows of each output to compute again and compare: "some", "all" or "none".
         copy: whether to hold copies, for a model that writes into tensors which attention has used.
         out: a file to write calls to as they happen, so that a trace may be larger than the memory.
 
     Raises:
-        ArgumentError: a site, a head or a dtype is not one that can be kept.
+        ArgumentError: a site, a head or a dtype is not one that can be kept, or `keep` is not one of its words.
         RunError: the file cannot be written.
         TraceError: a call's query, key, value and mask do not explain its output.
 
@@ -57,7 +60,7 @@ def trace(
         >>> run.calls[0].graph
         full()
     """
-    run = Run(Choice(sites, heads, rows, dtype), check, copy, out)
+    run = Run(Choice(sites, heads, rows, dtype), check, copy, out, keep)
     whole = False
     try:
         with watched(Watch(model, run.listen, run.miss)):

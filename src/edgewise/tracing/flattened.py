@@ -47,7 +47,7 @@ def flattened(
     each = heads // groups
     turned = query.reshape(batch, groups, each, rows, width).transpose(2, 3)
     return Problem(
-        turned.reshape(batch * groups, rows * each, width).to(wide).contiguous(),
+        turned.reshape(batch * groups, rows * each, width).to(wide),
         key.reshape(batch * groups, keys, width).to(wide).contiguous(),
         each,
         groups,

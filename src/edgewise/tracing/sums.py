@@ -11,11 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.attention import Masks
 from edgewise.records import NEAR
 from edgewise.tracing.flattened import Problem
 from edgewise.tracing.strips import KEYS, Chunk, Strip
-from edgewise.tracing.tables import BLOCK, Tables
+from edgewise.tracing.tables import BLOCK, tables
 
 __all__ = ["Sums", "Worker", "sums_for"]
 
@@ -69,8 +68,7 @@ class Worker:
     def __init__(self, problem: Problem) -> None:
         self._of = problem
         self._rooms: dict[str, Tensor] = {}
-        self._masks = Masks(problem.query.dtype)
-        self._tables = Tables(problem)
+        self._tables = tables(problem.query.dtype, problem.query.device, problem.each)
 
     def add(self, strip: Strip, heads: slice, first: int, to: Sums, *, shifted: bool = False) -> None:
         """Add the sums of a strip, for some heads of one sequence or of sequences that are alike.
@@ -165,7 +163,7 @@ class Worker:
         lines = part.as_strided((total.numel(), columns), (part.stride(1), 1))
         ramp = self._tables.down[KEYS - columns :] if before else self._tables.up[:columns]
         far.add_(torch.mv(lines, ramp).view(total.shape))
-        rows = self._tables.rows[: total.shape[1]]
+        rows = self._tables.rows(total.shape[1])
         if before:
             far.addcmul_(total, rows + (strip.at - keys.stop))
         else:
@@ -211,17 +209,16 @@ class Worker:
         if isinstance(edges, Tensor):
             self._cells(cells).masked_fill_(~edges, 0)
         elif chunk.look is not None:
-            for columns, bits in self._masks.of(chunk.look):
-                whole = self._cells(cells).view(bits.dtype)
-                whole[..., columns].bitwise_and_(bits[:, None].to(cells.device))
+            for columns, bits in self._tables.bits(chunk.look):
+                self._cells(cells).view(bits.dtype)[..., columns].bitwise_and_(bits)
 
     def _hide(self, cells: Tensor, chunk: Chunk, edges: Tensor | bool) -> None:
         """Make cells −∞ where there is no edge."""
         if isinstance(edges, Tensor):
             self._cells(cells).masked_fill_(~edges, -torch.inf)
         elif chunk.look is not None:
-            for columns, bits in self._masks.of(chunk.look):
-                self._cells(cells)[..., columns].masked_fill_((bits == 0)[:, None].to(cells.device), -torch.inf)
+            for columns, bits in self._tables.bits(chunk.look):
+                self._cells(cells)[..., columns].masked_fill_(bits == 0, -torch.inf)
 
     def _part(self, tensor: Tensor, strip: Strip, chunk: Chunk, heads: slice) -> Tensor:
         """Return what a tensor of five axes says of a chunk, broadcasting over its cells."""
