@@ -16,8 +16,8 @@ LOUDER = (100.0, 1000.0)
 
 def changes_of(
     given: Given, field: str, row: int, *, vocabulary: int | None, low: int, seed: int, pad: int | None = None
-) -> list[Change]:
-    """The changes to try at each token.
+) -> list[list[Change]]:
+    """The ways of changing each token, the usual one first.
 
     Args:
         given: the input.
@@ -38,14 +38,14 @@ def changes_of(
         if pad is not None:
             spare = next((one for one in range(low, most) if one != pad), pad)
             shifted = torch.where(shifted == pad, spare, shifted)
-        return [Change(token, shifted[time, token]) for time in range(2) for token in range(values.shape[0])]
+        return [[Change(token, shifted[time, token]) for time in range(2) for token in range(values.shape[0])]]
     plain, spread, axis = _alike(given, values, seed)
     large, loud = LARGE.get(values.dtype, 1000.0) * spread, LOUD.get(values.dtype, 30.0)
     tokens = range(values.shape[axis])
     return [
-        *(Change(token, (plain * spread).select(axis, token)) for token in tokens),
-        *(Change(token, (plain * large).select(axis, token)) for token in tokens),
-        *(Change(token, (plain * spread * loud).select(axis, token), loud) for token in tokens),
+        [Change(token, (plain * spread).select(axis, token)) for token in tokens],
+        [Change(token, (plain * large).select(axis, token), large=True) for token in tokens],
+        [Change(token, (plain * spread * loud).select(axis, token), loud) for token in tokens],
     ]
 
 

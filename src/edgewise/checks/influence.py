@@ -81,75 +81,93 @@ class Measuring:
         return way(self.ask, self.given, self.part, self.row, changes)
 
 
-def decided(measuring: Measuring, changes: list[Change]) -> Influence:
-    """What depends on what, from how far each change moves the outputs."""
-    measured = measuring.measure(changes)
-    tokens = torch.tensor([change.token for change in changes])
-    count = int(tokens.max()) + 1
-    floor = measuring.precision * measured.largest.double().clamp_min(torch.finfo(measuring.dtype).tiny)
-    if not measuring.alone and measured.others <= float(floor.max()):
-        floor = floor.clamp_min(4 * measured.others)
-    sizes = _without_overflow(measured, changes)
-    shape = (-1, *(1,) * (sizes.dim() - 1))
-    over = _by_token(sizes > floor.reshape(shape), tokens, count)
-    any_size = _by_token(sizes, tokens, count)
-    heads = over if over.dim() == 3 else None
-    moved, size = (one.amax(0) if one.dim() == 3 else one for one in (over, any_size))
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """What one way of changing tokens moved."""
+
+    over: Tensor
+    """bool (…, query, token): more than rounding could."""
+    size: Tensor
+    """(…, query, token)"""
+    others: float
+    floor: float
+
+    @property
+    def cells(self) -> Tensor:
+        """`over` of any head."""
+        return self.over.flatten(0, -3).any(0) if self.over.dim() > 2 else self.over
+
+
+def decided(measuring: Measuring, tries: list[list[Change]]) -> Influence:
+    """What depends on what, from how far each change moves the outputs.
+
+    Args:
+        measuring: what to measure with.
+        tries: ways of changing every token, the usual one first. Others are believed only where a gradient, or float64,
+            says so too: numbers far from usual upset things that depend on nothing, as a maximum that all share.
+    """
+    usual, *large = (_moved(measuring, changes) for changes in tries)
     pulled = _pulled(measuring.pull)
-    doubtful = (size > 0) & ~moved
-    if pulled is not None:
-        doubtful |= pulled & ~moved
+    loud = torch.stack([one.over for one in large]).any(0) if large else torch.zeros_like(usual.over)
+    believed = loud if pulled is None else loud & pulled
+    if pulled is None and measuring.dtype != torch.float64 and large:
+        exact = measuring.exactly()
+        believed = loud if exact is None else loud & exact
+    over = usual.over | believed
+    moved = over.flatten(0, -3).any(0) if over.dim() > 2 else over
+    size = torch.stack([one.size for one in (usual, *large)]).flatten(0, -3).amax(0)
+    doubtful = ((size > 0) if pulled is None else (size > 0) | pulled) & ~moved
     exact = measuring.exactly() if bool(doubtful.any()) else None
     if exact is not None:
         moved = moved | (doubtful & exact)
-    loud = _by_louder(measuring, doubtful & ~moved)
-    if loud is not None:
-        heads = heads if heads is None else heads | loud
-        moved = moved | (loud.any(0) if loud.dim() == 3 else loud)
     if pulled is not None and measuring.pull is not None:
+        moved = moved | _by_louder(measuring, pulled & ~moved)
         moved = moved | _as_weak(moved, measuring.pull)
         pulled = pulled | (moved & (measuring.pull > 0))
     return Influence(
         moved,
         size,
-        measured.others if measured.others <= float(floor.max()) else 0.0,
+        usual.others if usual.others <= usual.floor else 0.0,
         pulled,
         measuring.pull,
         _disagreeing(moved, pulled),
-        mixed=measured.others,
-        heads=heads,
+        mixed=usual.others,
+        heads=over if over.dim() > 2 else None,
     )
 
 
-def _by_louder(measuring: Measuring, doubtful: Tensor) -> Tensor | None:
-    """Doubtful cells that move after all where scores are large; None where none is, or inputs have no size."""
+def _moved(measuring: Measuring, changes: list[Change]) -> _Moved:
+    measured = measuring.measure(changes)
+    floor = measuring.precision * measured.largest.double().clamp_min(torch.finfo(measuring.dtype).tiny)
+    if not measuring.alone and measured.others <= float(floor.max()):
+        floor = floor.clamp_min(4 * measured.others)
+    sizes = measured.size.double()
+    over = sizes > floor.reshape(-1, *(1,) * (sizes.dim() - 1))
+    tokens = torch.tensor([change.token for change in changes])
+    # A number that is no number any more says nothing of ordinary ones.
+    if any(change.scale != 1 or change.large for change in changes):
+        lost = sizes.flatten(1).isinf().any(-1)
+        over[lost], sizes[lost] = False, 0
+    return _Moved(_by_token(over, tokens), _by_token(sizes, tokens), measured.others, float(floor.max()))
+
+
+def _by_louder(measuring: Measuring, doubtful: Tensor) -> Tensor:
+    """Doubtful cells that move after all where scores are large."""
+    cells = torch.zeros_like(doubtful)
     values = getattr(measuring.given, measuring.part)
     if not bool(doubtful.any()) or not values.is_floating_point() or measuring.dtype == torch.float16:
-        return None
+        return cells
     tokens = doubtful.any(0).nonzero().flatten().tolist()
-    found = measuring.measure(louder_of(measuring.given, measuring.part, measuring.row, tokens))
-    over = found.size.double() > (measuring.precision * found.largest.double()).reshape(
-        -1, *(1,) * (found.size.dim() - 1)
-    )
-    over &= found.size.isfinite()
-    cells = torch.zeros(*over.shape[1:], doubtful.shape[1], dtype=torch.bool)
-    for place, token in enumerate(tokens):
-        cells[..., token] = over[place :: len(tokens)].any(0)
+    found = _moved(measuring, louder_of(measuring.given, measuring.part, measuring.row, tokens)).cells
+    cells[:, : found.shape[1]] = found
     return cells & doubtful
 
 
-def _without_overflow(measured: Movement, changes: list[Change]) -> Tensor:
-    """The movements, without those of large numbers that were too large: they say nothing of ordinary ones."""
-    usual = max(1, len({change.token for change in changes}))
-    sizes = measured.size.double()
-    lost = sizes.flatten(1).isinf().any(-1)
-    lost[:usual] = False
-    return sizes.masked_fill(lost.reshape(-1, *(1,) * (sizes.dim() - 1)), 0)
-
-
-def _by_token(values: Tensor, tokens: Tensor, count: int) -> Tensor:
-    """The largest of each token's changes: (changes, …, query) to (…, query, token)."""
-    return torch.stack([values[tokens == token].amax(0) for token in range(count)], -1)
+def _by_token(values: Tensor, tokens: Tensor) -> Tensor:
+    """The largest of each token's changes: (changes, …, query) to (…, query, token), up to the last token changed."""
+    empty = torch.zeros_like(values[0])
+    found = [values[tokens == token] for token in range(int(tokens.max()) + 1)]
+    return torch.stack([one.amax(0) if len(one) else empty for one in found], -1)
 
 
 def _pulled(pull: Tensor | None) -> Tensor | None:

@@ -127,7 +127,14 @@ def _told_in_the_call(lab: "Lab", route: Route, expected: Expected) -> Expected:
 def _elsewhere(lab: "Lab") -> list[np.ndarray | None]:
     """The edges of other routes that may be right where the plain one is wrong; only the fully real rows of masks."""
     routes = [one for one in lab.routes if one.dtype is None and not one.packed and one.mask in ("none", "ones")]
-    return [_cells_of(lab, one) for one in routes if one != lab.plain and not one.training and one.batch > 1]
+    told = _told(lab)
+    routes = [one for one in routes if not told & set(dict(one.switches)) and not one.training and one.batch > 1]
+    return [_cells_of(lab, one) for one in routes if one != lab.plain]
+
+
+def _told(lab: "Lab") -> set[str]:
+    """Arguments that say who may read whom."""
+    return {one.name for one in (lab.subject.causal_flag, lab.subject.square_mask) if one is not None}
 
 
 def _cells_of(lab: "Lab", route: Route) -> np.ndarray | None:
@@ -148,8 +155,9 @@ def _plain_calls(lab: "Lab") -> tuple[Seen, ...]:
 def _cells_elsewhere(lab: "Lab", site: str) -> list[np.ndarray]:
     """The edges of one site on other routes, over the whole sequence."""
     found: list[np.ndarray] = []
+    told = _told(lab)
     for route in lab.where(mask=lab.plain.mask, dtype=None, cached=(), packed=False, batch=lab.plain.batch):
-        if route != lab.plain and not route.training:
+        if route != lab.plain and not route.training and not told & set(dict(route.switches)):
             found += [one.cells.cpu().numpy() for one in lab.calls(route) if one.site == site]
     return found
 

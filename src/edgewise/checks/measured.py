@@ -52,11 +52,11 @@ def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, a
     dtype = subject.dtype if route.dtype is None else getattr(torch, route.dtype)
     typed = given.to(dtype)
     vocabulary, pad = subject.vocabulary, subject.pad
-    changes = changes_of(typed, field, row, vocabulary=vocabulary, low=SPECIAL, seed=lab.seed, pad=pad)
+    tries = changes_of(typed, field, row, vocabulary=vocabulary, low=SPECIAL, seed=lab.seed, pad=pad)
     if alone:
-        # Each costs a call: one other id, or something alike and something large.
-        tokens = len({change.token for change in changes})
-        changes = changes[: tokens * (2 if typed.tokens.is_floating_point() else 1)]
+        # Each change costs a call: one other id, or something alike and something large.
+        tokens = len({change.token for change in tries[0]})
+        tries = [one[:tokens] for one in tries[:2]]
     measuring = Measuring(
         lambda one: lab.asked(one, route),
         typed,
@@ -67,7 +67,7 @@ def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, a
         pull=_pull(lab, route, row, typed, field, alone=alone),
         exactly=lambda: _exactly(lab, route, row, given, field),
     )
-    return decided(measuring, changes)
+    return decided(measuring, tries)
 
 
 def _pull(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone: bool) -> Tensor | None:

@@ -30,6 +30,8 @@ class Change(NamedTuple):
     """What stands there instead: an id, (channels) or (groups, width)."""
     scale: float = 1.0
     """What the rest of the row is multiplied by, in the baseline as well."""
+    large: bool = False
+    """Whether the value is much larger than what is around it."""
 
 
 @dataclass(frozen=True, eq=False)

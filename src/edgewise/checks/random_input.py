@@ -102,7 +102,8 @@ def _said(subject: Subject, route: Route, given: Given, sizes: Sizes) -> dict[st
         begin = torch.cat([torch.zeros(1, dtype=torch.long), torch.tensor(starts)])[documents]
         shape = (sizes.batch, sizes.length)
         found["documents"] = documents.expand(shape).contiguous()
-        found["positions"] = (torch.arange(sizes.length) - begin).expand(shape).contiguous()
+        if subject.positions is not None:
+            found["positions"] = (torch.arange(sizes.length) - begin).expand(shape).contiguous()
     return found
 
 

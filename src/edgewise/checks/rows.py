@@ -56,11 +56,9 @@ def reads(lab: "Lab", route: Route) -> Reads | None:
         return None
     subject, length = lab.subject, given.length
     copies = given.rows([0] * length)
-    changes = changes_of(
-        given, "tokens", 0, vocabulary=subject.vocabulary, low=SPECIAL, seed=lab.seed, pad=subject.pad
-    )[:length]
+    tries = changes_of(given, "tokens", 0, vocabulary=subject.vocabulary, low=SPECIAL, seed=lab.seed, pad=subject.pad)
     tokens = copies.tokens.clone()
-    for place, change in enumerate(changes):
+    for place, change in enumerate(tries[0][:length]):
         tokens[place, change.token] = change.value
 
     def first(asked: Given) -> Captured | None:

@@ -96,10 +96,18 @@ def look(target: Any, ask: Callable[[Given], Tensor], given: Given) -> Look:
         problem = str(error).removeprefix("it raises TraceError: ")
         with trace(target, check="none", copy=True) as run:
             out = ask(given)
-    calls = tuple(seen(one) for one in run.calls)
+    calls = tuple(_of_kind(seen(one), given) for one in run.calls)
     if problem:
         calls = tuple(replace(one, problem=problem) if problem.startswith(f"{one.site}:") else one for one in calls)
     return Look(calls, dict(run.unexplained), out)
+
+
+def _of_kind(one: Seen, given: Given) -> Seen:
+    """A layer that is handed a memory as well may read itself: what it reads is told by its length."""
+    if one.kind != "cross" or given.memory is None or given.memory.dim() < 2 or given.key is not None:
+        return one
+    keys, memory = one.key.shape[2], given.memory.shape[1]
+    return replace(one, kind="self") if keys != memory and keys <= given.length else one
 
 
 def seen(one: Captured) -> Seen:
