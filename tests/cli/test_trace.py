@@ -109,6 +109,44 @@ def test_nothing_is_written_where_the_run_fails(capsys: pytest.CaptureFixture[st
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_seen_and_not_understood_is_named_with_its_reason(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "model.py").write_text(ROLLED, encoding="utf-8")
+    file = str(tmp_path / "rolled.edgewise")
+    first = said(capsys, f"{tmp_path}/model.py:Rolled", "--inputs", f"{tmp_path}/model.py:inputs", "--out", file)
+    assert "\nnot explained: second: they go through roll\n" in first
+    assert said(capsys, "--show", file).endswith("\nnot explained: second: they go through roll\n")
+
+
+ROLLED = """
+import torch
+from torch import nn
+
+
+class Plain(nn.Module):
+    def forward(self, x):
+        return (x @ x.transpose(1, 2)).softmax(-1) @ x
+
+
+class Shifted(nn.Module):
+    def forward(self, x):
+        return (x @ x.transpose(1, 2)).roll(1, -1).softmax(-1) @ x
+
+
+class Rolled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Plain(), Shifted()
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+inputs = (torch.ones(1, 4, 8),)
+"""
+
+
 def test_showing_a_record_needs_no_torch(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = str(tmp_path / "tiny.edgewise")
     said(capsys, "--tiny", "gpt2", "--out", file)

@@ -3,18 +3,17 @@
 import argparse
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise.cli.command import Command
+from edgewise.cli.looked_on import looked_on
 from edgewise.cli.named import add_reading, add_target, given, named, numbers
 from edgewise.cli.telling import telling
 from edgewise.errors import ArgumentError
 
 if TYPE_CHECKING:
     from edgewise.records import Record
-    from edgewise.tracing import Feed
 
 __all__ = ["TRACE"]
 
@@ -57,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
         reading = given(arguments)
         fed = feed(target, reading)
         began = time.perf_counter()
-        record = recorded(target, _watched(fed, tell), copy=reading.generate > 0, **_kept(arguments))
+        record = recorded(target, looked_on(fed, tell), copy=reading.generate > 0, **_kept(arguments))
     seconds = time.perf_counter() - began
     if arguments.json:
         print(json.dumps(_described(record, arguments.out, seconds), ensure_ascii=False, indent=2))
@@ -67,12 +66,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from edgewise.records import open_record, show
+    from edgewise.records import open_record
 
     if arguments.target is not None or arguments.tiny is not None:
         raise ArgumentError(f"--show prints a record that is there; got {arguments.target or arguments.tiny} as well")
     record = open_record(arguments.show)
-    print(json.dumps(_described(record, arguments.show), indent=2) if arguments.json else show(record))
+    print(json.dumps(_described(record, arguments.show), indent=2) if arguments.json else _shown(record))
     return 0
 
 
@@ -92,34 +91,16 @@ def _kept(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _watched(fed: "Feed", tell: "Callable[[str], None]") -> "Feed":
-    """Return what is fed, told of as it runs: first untouched, then call by call."""
-    from edgewise.tracing import Watch, called, watched
+def _shown(record: "Record") -> str:
+    """Return a record as a table, and what was seen and not understood."""
+    from edgewise.records import show
 
-    forward, turns, calls = fed.forward or called, iter(("running untouched", "")), 0
-
-    def listen(attention: Any, original: Callable[[], Any]) -> Any:
-        nonlocal calls
-        calls += 1
-        tell(f"watched: {calls:,} calls, {attention.site.name}")
-        return original()
-
-    def told(model: Any, inputs: Any) -> Any:
-        turn = next(turns, "running untouched again, for the noise")
-        if turn:
-            tell(turn)
-            return forward(model, inputs)
-        with watched(Watch(model, listen)):
-            return forward(model, inputs)
-
-    fed.forward = told
-    return fed
+    unexplained = dict(record.inputs.get("unexplained", {}))
+    return "\n".join([show(record), *(f"not explained: {site}: {why}" for site, why in unexplained.items())])
 
 
 def _summary(record: "Record", out: str | None, seconds: float) -> str:
-    from edgewise.records import show
-
-    lines = [show(record), f"took {seconds:.1f} s, both runs and the checks"]
+    lines = [_shown(record), f"took {seconds:.1f} s, both runs and the checks"]
     if out is not None:
         size = Path(out).expanduser().stat().st_size
         lines.append(f"wrote {out}, {size / 1e6:,.1f} MB; look again with: edgewise trace --show {out}")

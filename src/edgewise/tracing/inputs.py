@@ -47,6 +47,15 @@ class Feed:
     tokens: Tokens | None = None
     source: Tokens | None = None
     said: dict[str, Any] | None = None
+    writes: int = 0
+    """How many tokens the model goes on to write."""
+    wrote: Callable[[int, int], None] | None = None
+    """Told of how many tokens are written, and of how many there will be at most."""
+
+    def progress(self, tokens: int) -> None:
+        """Tell whoever wants to know how many tokens are written."""
+        if self.wrote is not None:
+            self.wrote(tokens, self.writes)
 
     def about(self) -> Mapping[str, Any]:
         """What `Run.describe` is told once the run is over."""
@@ -140,18 +149,35 @@ def _going_on(found: Feed, target: Target, many: int) -> None:
         raise ArgumentError(f"{target.name} has no way of its own to go on with a text: leave --generate out")
 
     def forward(_: Any, inputs: Any) -> Any:
-        sequences, logits = target.write(inputs, many) if target.write is not None else _generated(own, inputs, many)
+        if target.write is not None:
+            sequences, logits = target.write(inputs, many)
+        else:
+            sequences, logits = _generated(own, inputs, many, found.progress)
         _name_tokens(found, target.reader, sequences)
         return sequences, logits
 
-    found.forward = forward
+    found.forward, found.writes = forward, many
     found.said = {**(found.said or {}), "generated": many}
 
 
-def _generated(generate: Any, inputs: Any, many: int) -> tuple[Tensor, Any]:
+class _Counting:
+    """What the library tells of each token as it is written, the prompt first."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self._tell, self._tokens = tell, -1
+
+    def put(self, _: Tensor) -> None:
+        self._tokens += 1
+        self._tell(self._tokens)
+
+    def end(self) -> None:
+        pass
+
+
+def _generated(generate: Any, inputs: Any, many: int, tell: Callable[[int], None]) -> tuple[Tensor, Any]:
     named = inputs if isinstance(inputs, Mapping) else {"inputs": inputs}
     how = {"do_sample": False, "num_beams": 1, "return_dict_in_generate": True, "output_logits": True}
-    result = generate(**named, max_new_tokens=many, **how)
+    result = generate(**named, max_new_tokens=many, streamer=_Counting(tell), **how)
     return result.sequences, result.logits
 
 
