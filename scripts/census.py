@@ -60,7 +60,7 @@ class Census(TorchDispatchMode):
             if id(args[0]) in self._scores:
                 self._softmaxes += 1
                 self._weights[id(out)] = (out, frozenset({self._softmaxes}))
-        elif name not in LAYERS:
+        elif name not in LAYERS or any(map(self._of, tensors(args))):
             self._passed_on([*tensors(args), *tensors(kwargs or {})], list(tensors(out)))
         return out
 
@@ -71,7 +71,7 @@ class Census(TorchDispatchMode):
             self._weights[id(out)] = (out, weights)  # heads that are mixed
         elif weights:
             self.written |= weights
-        elif not parameter:
+        elif not parameter or id(one) in self._scores or id(other) in self._scores:
             self._scores[id(out)] = out
 
     def _of(self, tensor: Tensor) -> frozenset[int]:

@@ -1,8 +1,9 @@
 """Traces every architecture of transformers, small and random, and writes what came of it as docs/zoo.json.
 
 Each type runs in a process of workers, so that a crash or a hang spoils its own row and nothing else. Rows are written
-as they come; a run that is cut off goes on where it was. What is counted from below (scripts/census.py) says whether
-attention was missed.
+as they come; a run that is cut off goes on where it was, when begun again as it was begun. A run of --again goes to
+a file beside the table, which takes its place when the last row is there. What is counted from below
+(scripts/census.py) says whether attention was missed.
 """
 
 import argparse
@@ -19,56 +20,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from zoo_row import row
+
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "row: "
 COMMAND = [sys.executable, __file__, "--worker"]
 LIFE = 20
 """Types that one worker runs before it makes room for a fresh one."""
-
-
-def row(name: str) -> dict[str, Any]:
-    """Build one type small, trace it, and say what came of it."""
-    import torch
-    from census import Census
-
-    from edgewise.errors import EdgewiseError
-    from edgewise.tracing import called, record
-    from edgewise.tracing.tiny import tiny, types
-
-    found: dict[str, Any] = {"type": name, "kind": types()[name]}
-    began = time.perf_counter()
-    try:
-        made = tiny(name)
-    except EdgewiseError as error:
-        return found | {"outcome": "not built", "why": str(error).removeprefix(f"{name} ")}
-    found |= {
-        "reads": made.reads,
-        "size": made.level,
-        "parameters": sum(one.numel() for one in made.model.parameters()),
-    }
-    with torch.no_grad(), torch.random.fork_rng(devices=()), Census(made.model) as census:
-        called(made.model, made.inputs)
-    found["calls"] = census.calls
-    if not census.calls:
-        return found | {"outcome": "no softmax attention", "seconds": round(time.perf_counter() - began, 2)}
-    try:
-        seen = record(made.model, made.inputs, check="all")
-    except Exception as error:  # what fails while it is looked at is not captured, whatever the reason
-        told = str(error) if isinstance(error, EdgewiseError) else f"{type(error).__name__}: {error}"
-        return found | {"outcome": "not captured", "why": told[:300]}
-    residuals = [call.residual for call in seen.calls if call.residual == call.residual]
-    missed = max(0, census.calls - len(seen.calls))
-    return found | {
-        "outcome": "captured in part" if missed else "captured",
-        "captured": len(seen.calls),
-        "missed": missed,
-        "why": "; ".join(f"{site}: {why}" for site, why in dict(seen.inputs.get("unexplained", {})).items())[:300],
-        "routes": dict(Counter(call.route for call in seen.calls)),
-        "residual": max(residuals, default=None),
-        "difference": seen.proof.difference,
-        "noise": seen.proof.noise if seen.proof.difference else 0.0,
-        "seconds": round(time.perf_counter() - began, 2),
-    }
 
 
 def work() -> None:
@@ -140,7 +98,55 @@ class Worker:
         self._process = None
 
 
-def survey(names: list[str], rows: dict[str, Any], workers: int, seconds: float, out: Path) -> None:
+class Table:
+    """The rows by type, on disk as soon as they are there.
+
+    Args:
+        out: the file.
+        whole: where the file goes when all is done; None for where it is.
+    """
+
+    def __init__(self, out: Path, whole: Path | None = None) -> None:
+        from edgewise.tracing.tiny import types
+
+        self._out, self._whole = out, whole
+        held: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.is_file() else {}
+        before: dict[str, Any] = json.loads(whole.read_text(encoding="utf-8")) if whole and whole.is_file() else {}
+        self._by_hand = held.get("by_hand", before.get("by_hand", []))
+        self.rows = {one["type"]: one for one in held.get("rows", []) if one["type"] in types()}
+
+    def write(self) -> None:
+        """Write the rows in one instant, with what they were made with."""
+        new = self._out.with_suffix(".new")
+        new.write_text(text(list(self.rows.values()), self._by_hand), encoding="utf-8")
+        new.replace(self._out)
+
+    def close(self) -> None:
+        """Put the whole table in its place."""
+        if self._whole is not None:
+            self._out.replace(self._whole)
+
+
+def text(rows: list[dict[str, Any]], by_hand: list[dict[str, Any]]) -> str:
+    """Return the file: a line for each row, in the order of names."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    made = {"date": datetime.now(UTC).date().isoformat()}
+    for name in ("torch", "transformers", "timm", "scipy"):
+        with contextlib.suppress(PackageNotFoundError):
+            made[name] = version(name)
+    several = (
+        ",\n".join(json.dumps(one, ensure_ascii=False) for one in sorted(part, key=_name)) for part in (rows, by_hand)
+    )
+    types_of, ours = several
+    return f'{{"made": {json.dumps(made)},\n"rows": [\n{types_of}\n],\n"by_hand": [\n{ours}\n]}}\n'
+
+
+def _name(row: dict[str, Any]) -> str:
+    return row["type"]
+
+
+def survey(names: list[str], table: Table, workers: int, seconds: float) -> None:
     """Fill in the rows of some types, and write them all as each comes."""
     from edgewise.tracing.tiny import types
 
@@ -153,18 +159,15 @@ def survey(names: list[str], rows: dict[str, Any], workers: int, seconds: float,
     def serve() -> None:
         nonlocal done
         worker = Worker(seconds)
-        while True:
-            with contextlib.suppress(queue.Empty):
+        with contextlib.suppress(queue.Empty):
+            while True:
                 name = waiting.get_nowait()
                 found = worker.row(name)
                 with lock:
                     done += 1
-                    rows[name] = {"type": name, "kind": kinds[name], **found}
-                    write(rows, out)
-                    left = (time.perf_counter() - began) / done * (len(names) - done)
-                    print(f"{done}/{len(names)}  {name}: {found['outcome']}  ({left:.0f} s left)", flush=True)
-                continue
-            break
+                    table.rows[name] = {"type": name, "kind": kinds[name], **found}
+                    table.write()
+                    print(_progress(done, len(names), time.perf_counter() - began, table.rows[name]), flush=True)
         worker.close()
 
     threads = [threading.Thread(target=serve, daemon=True) for _ in range(workers)]
@@ -174,15 +177,10 @@ def survey(names: list[str], rows: dict[str, Any], workers: int, seconds: float,
         thread.join()
 
 
-def write(rows: dict[str, Any], out: Path) -> None:
-    """Write the rows in one instant, with what they were made with."""
-    from importlib.metadata import version
-
-    made = {"date": datetime.now(UTC).date().isoformat()} | {name: version(name) for name in ("torch", "transformers")}
-    new = out.with_suffix(".new")
-    lines = ",\n".join(json.dumps(rows[name], ensure_ascii=False) for name in sorted(rows))
-    new.write_text(f'{{"made": {json.dumps(made)},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    new.replace(out)
+def _progress(done: int, of: int, seconds: float, row: dict[str, Any]) -> str:
+    left = round(seconds / done * (of - done))
+    rate = f"{done / seconds * 60:.0f} a minute, {left // 60}:{left % 60:02} left"
+    return f"{done}/{of}  {row['type']}: {row['outcome']}  ({rate})"
 
 
 def main() -> int:
@@ -201,16 +199,15 @@ def main() -> int:
         return 0
     from edgewise.tracing.tiny import types
 
-    held = json.loads(given.out.read_text(encoding="utf-8"))["rows"] if given.out.is_file() else []
-    rows = {one["type"]: one for one in held if one["type"] in types()}
+    table = Table(given.out.with_suffix(".part"), given.out) if given.again else Table(given.out)
     good = ("captured", "no softmax attention")
     names = given.types or [
-        name
-        for name in types()
-        if given.again or name not in rows or (given.failed and rows[name]["outcome"] not in good)
+        name for name in types() if name not in table.rows or (given.failed and table.rows[name]["outcome"] not in good)
     ]
-    survey(names, rows, given.workers, given.seconds, given.out)
-    print(", ".join(f"{many} {outcome}" for outcome, many in Counter(one["outcome"] for one in rows.values()).items()))
+    survey(names, table, given.workers, given.seconds)
+    table.close()
+    outcomes = Counter(one["outcome"] for one in table.rows.values())
+    print(", ".join(f"{many} {outcome}" for outcome, many in outcomes.items()))
     return 0
 
 
