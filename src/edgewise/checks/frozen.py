@@ -17,8 +17,12 @@ __all__ = ["moded", "seeded"]
 def seeded(seed: int) -> Generator[None]:
     """While this lasts, torch, numpy and random draw what they draw after this seed; as they were, afterwards."""
     python, numbers = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng(devices=_devices()):
-        torch.manual_seed(seed)
+    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices=devices):
+        # What torch.manual_seed does, without asking every device there might be.
+        torch.default_generator.manual_seed(seed)
+        if devices:
+            torch.cuda.manual_seed_all(seed)
         random.seed(seed)
         np.random.seed(seed)
         try:
@@ -26,10 +30,6 @@ def seeded(seed: int) -> Generator[None]:
         finally:
             random.setstate(python)
             np.random.set_state(numbers)
-
-
-def _devices() -> list[int]:
-    return list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
 
 
 @contextmanager

@@ -55,11 +55,12 @@ class Given:
 
     def row(self, index: int) -> "Given":
         """One sequence alone, as a batch of one."""
-        return self._each(lambda one: one[index : index + 1])
+        return self.rows([index])
 
     def rows(self, indices: list[int]) -> "Given":
         """Sequences by number, in this order; one may come several times."""
-        return self._each(lambda one: one[indices])
+        parts = {name: one[indices] for name, one in self._tensors().items() if name != "allowed"}
+        return replace(self, **parts)
 
     def cut(self, length: int) -> "Given":
         """The first tokens of each sequence; what cross attention reads stays whole."""
@@ -90,10 +91,6 @@ class Given:
     def copied(self, *, contiguous: bool = True) -> "Given":
         """The same in memory of its own, gradients flowing back; strided where it is not to lie in order."""
         return replace(self, **{name: _copy(one, contiguous) for name, one in self._tensors().items()})
-
-    def _each(self, part: Any) -> "Given":
-        """With every tensor but the square mask, which all sequences share, cut along the batch."""
-        return replace(self, **{name: part(one) for name, one in self._tensors().items() if name != "allowed"})
 
     def _tensors(self) -> dict[str, Tensor]:
         found = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -43,7 +43,7 @@ def handed(
     firsts = _firsts(subject, copies)
     _tell_masks(subject, whole, given, route, (start, stop), named)
     _tell_places(subject, whole, given, route, (start, stop), named)
-    _tell_memory(subject, copies, route, named, firsts)
+    _tell_memory(subject, copies, named, firsts)
     named.update(route.switches)
     if subject.targets:
         named[subject.targets] = copies.tokens.clone()
@@ -105,7 +105,7 @@ def _tell_masks(
     shared = mask is not None and square is not None and mask.name == square.name
     if allowed is None and square is not None and square.required and not (shared and keep is not None):
         allowed = torch.ones(given.length, _keys(over), dtype=torch.bool, device=subject.device)
-    if keep is not None and mask is None:
+    if keep is not None and mask is None and not subject.pads_by_id:
         raise Refused("it takes no mask of padding")
     if allowed is not None and square is None:
         raise Refused("it takes no square mask")
@@ -144,9 +144,7 @@ def _tell_places(
         _tell(named, positions, position_value(positions, counted(whole)[:, start:stop], start))
 
 
-def _tell_memory(
-    subject: Subject, given: Given, route: Route, named: dict[str, Any], firsts: dict[str, Tensor]
-) -> None:
+def _tell_memory(subject: Subject, given: Given, named: dict[str, Any], firsts: dict[str, Tensor]) -> None:
     """What cross attention reads."""
     if given.memory is None:
         if subject.memory is not None and subject.memory.required:

@@ -108,6 +108,8 @@ class Subject:
     """Ids are below it."""
     pad: int | None = None
     """The id of padding."""
+    pads_by_id: bool = False
+    """Whether padding is told by that id alone, there being no mask."""
     width: int | None = None
     """Channels of what is read."""
     heads: int | None = None

@@ -18,8 +18,14 @@ from edgewise.checks.subject import Argument, Caching, Path, Subject
 __all__ = ["cached"]
 
 _STEPS = ("step", "decode", "decode_step", "forward_step", "decode_one", "step_forward", "incremental", "extend")
-_MAKERS = ("new_cache", "init_cache", "make_cache", "empty_cache", "create_cache", "new_state", "init_state", "initial_state", "make_empty_cache", "allocate_inference_cache")  # fmt: skip
-_NAMES = ("past_key_values", "cache", "caches", "kv_cache", "present", "presents", "past", "state", "states", "cache_params", "new_cache", "mems")  # fmt: skip
+_MAKERS = (
+    *("new_cache", "init_cache", "make_cache", "empty_cache", "create_cache", "new_state", "init_state"),
+    *("initial_state", "make_empty_cache", "allocate_inference_cache"),
+)
+_NAMES = (
+    *("past_key_values", "cache", "caches", "kv_cache", "present", "presents", "past", "state", "states"),
+    *("cache_params", "new_cache", "mems"),
+)
 
 
 def cached(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
@@ -44,7 +50,9 @@ def cached(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
 def _keeps(module: nn.Module | None) -> bool:
     """Whether a module has somewhere to keep keys and values, by the names of its tensors."""
     parts = [] if module is None else list(module.modules())
-    named = {name for one in parts for name, value in {**vars(one), **one._buffers}.items() if isinstance(value, Tensor)}
+    named = {
+        name for one in parts for name, value in {**vars(one), **one._buffers}.items() if isinstance(value, Tensor)
+    }
     return any("cache" in name or "past" in name for name in named)
 
 
@@ -152,9 +160,8 @@ def _state(cache: Any) -> tuple[Any, ...]:
 
 def _numbers(cache: Any) -> tuple[Any, ...]:
     several = cache if isinstance(cache, list | tuple) else [cache]
-    return tuple((name, value) for one in several for name, value in parts(one) if isinstance(value, int | float)) + (
-        len(several),
-    )
+    numbers = [(name, one) for each in several for name, one in parts(each) if isinstance(one, int | float)]
+    return (len(several), *numbers)
 
 
 def _masked(subject: Subject, trial: Trial) -> Subject:

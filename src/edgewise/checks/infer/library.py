@@ -25,7 +25,7 @@ def is_library(module: nn.Module | None) -> bool:
 
 def library_takes(module: nn.Module, takes: dict[Role, list[Taken]]) -> dict[Role, list[Taken]]:
     """The arguments of each role, with those that every model of the library takes without naming them."""
-    found = {role: several for role, several in takes.items() if role in _KEPT}
+    found: dict[Role, list[Taken]] = {role: several for role, several in takes.items() if role in _KEPT}
     found.setdefault("weights", [Taken("output_attentions", None, False, None)])
     if getattr(module.config, "add_cross_attention", False):
         found["memory"] = [one for one in takes.get("memory", []) if one.name == "encoder_hidden_states"]

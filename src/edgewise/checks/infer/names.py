@@ -9,9 +9,28 @@ from typing import Any, Literal
 __all__ = ["Role", "Taken", "hides", "parameters", "role_of", "roles"]
 
 Role = Literal[
-    "query", "key", "value", "tokens", "mask", "square", "positions", "start", "cache", "use_cache", "weights", "memory",
-    "memory_mask", "documents", "cumulative", "longest_document", "causal", "lengths", "targets", "switch", "other",
-]  # fmt: skip
+    "query",
+    "key",
+    "value",
+    "tokens",
+    "mask",
+    "square",
+    "lengths",
+    "positions",
+    "start",
+    "documents",
+    "cumulative",
+    "longest_document",
+    "cache",
+    "use_cache",
+    "weights",
+    "memory",
+    "memory_mask",
+    "causal",
+    "targets",
+    "switch",
+    "other",
+]
 
 
 @dataclass(frozen=True)
@@ -23,33 +42,134 @@ class Taken:
     required: bool
     place: int | None
     """Where in order it may be given; None where only by name."""
+    form: str = ""
+    """What it says, where the user told; else that is found by its name and by trying."""
 
 
 # Read from the first down; a name is of the first role whose pattern it has.
-_ROLES: tuple[tuple[Role, str], ...] = (
-    ("cumulative", r"cu_?seq_?lens?(_q|_k|_kv)?|cu_lens|cumulative(_lengths)?|cu_doc_lens|offsets"),
-    ("longest_document", r"max_?seq_?len(_q|_k|_kv)?|max_length_(q|k)|max_doc_lens?"),
-    ("documents", r"(doc(ument)?s?|seg(ment)?s?|seq(uence)?|sample|block|example|pack(ing)?)(_?(ids?|idx|index|indices))|docs?|documents|segments|segs?|document_mask"),
-    ("memory_mask", r"(memory|encoder|enc|cross|context|ctx|source|kv)_?(output_|out_|attention_|attn_|key_)?(padding_|pad_)?(mask|keep|lengths?|lens)|memory_key_padding_mask|encoder_attention_mask|context_mask|cross_attn_mask"),
-    ("memory", r"memory|mem|encoder_hidden_states|encoder_outputs?|encoder_out|enc_outs?|enc_outputs?|enc|context|ctx|cross|cross_states|cross_attention_states|encoder_states|encoded|source|kv_input|x_?kv"),
-    ("square", r"attn_mask|tgt_mask|trg_mask|attention_bias|attn_bias|square_mask|causal_mask|self_attn_mask|score_mask|block_mask|decoder_mask"),
-    ("mask", r"(\w*_)?(key_)?(padding|pad)_?mask|attention_mask|decoder_attention_mask|mask|masks|src_mask|x_mask|token_mask|tokens_mask|input_mask|kv_mask|key_mask|seq_mask|sequence_mask|valid(_mask|_tokens|ity)?|keep(_mask)?|attn_keep|real|is_real|non_?pad|not_?pad|is_pad|pads?|padding|ignore|hide|hidden_mask|\w+_mask|\w+_keep"),
-    ("lengths", r"(\w+_)?(lengths?|lens)|seq_?lens?|n_real|valid_lens?"),
-    ("start", r"start_?pos(ition)?|pos_?offset|position_offset|cache_len(gth)?|past_len(gth)?|past_key_values_length|offset|t0|step_index|seen"),
-    ("positions", r"pos(ition)?s?(_?ids?|_idx|_index)?|input_pos(itions?)?|pos_ids|position_indices|cache_position|token_positions?|(\w+_)?position_ids|positions?_?q|steps?_ids|timesteps?"),
-    ("use_cache", r"(use|return|with|get|want)_?(kv_?)?(cache|past|state|present)(_key_values)?|output_cache|incremental"),
-    ("cache", r"past_?key_?values?|layer_past|pasts?|past_kvs?|(\w+_)?cache|caches|kv_?cache|kvs?|layer_cache|(incremental_)?states?|cache_params|mems|past_states|inference_params|prev(ious)?(_state|_kv|_cache)?"),
-    ("weights", r"(output|return|need|get|with|want|give|show|ret|keep)_?(the_)?(attn|attention|attentions|attn_weights|attention_weights|weights?|scores?|probs?|probabilities|attention_scores|attention_probs|attn_probs|a|map|maps|attn_maps?)|weights|probs|output_attentions|return_attn|returns_weights|verbose_attn|debug_weights"),
-    ("causal", r"(\w+_)?is_?causal|causal|autoregressive"),
-    ("targets", r"targets?|labels?|y|tgt_ids|target_ids"),
+_ROLES: tuple[tuple[Role, tuple[str, ...]], ...] = (
+    (
+        "cumulative",
+        (
+            "cu_?seq_?lens?(_q|_k|_kv)?", "cu_lens", "cumulative(_lengths)?", "cu_doc_lens", "offsets",
+        ),
+    ),
+    (
+        "longest_document",
+        (
+            "max_?seq_?len(_q|_k|_kv)?", "max_length_(q|k)", "max_doc_lens?",
+        ),
+    ),
+    (
+        "documents",
+        (
+            "(doc(ument)?s?|seg(ment)?s?|seq(uence)?|sample|block|example|pack(ing)?)(_?(ids?|idx|index|indices))",
+            "docs?", "documents", "segments", "segs?", "document_mask",
+        ),
+    ),
+    (
+        "memory_mask",
+        (
+            "(memory|encoder|enc|cross|context|ctx|source|kv)_?(output_|out_|attention_|attn_|key_)?(padding_|pad_)?(mask|keep|lengths?|lens)",
+            "memory_key_padding_mask", "encoder_attention_mask", "context_mask", "cross_attn_mask",
+        ),
+    ),
+    (
+        "memory",
+        (
+            "memory", "mem", "encoder_hidden_states", "encoder_outputs?", "encoder_out", "enc_outs?",
+            "enc_outputs?", "enc", "context", "ctx", "cross", "cross_states", "cross_attention_states",
+            "encoder_states", "encoded", "source", "kv_input", "x_?kv",
+        ),
+    ),
+    (
+        "square",
+        (
+            "attn_mask", "tgt_mask", "trg_mask", "attention_bias", "attn_bias", "square_mask", "causal_mask",
+            "self_attn_mask", "score_mask", "block_mask", "decoder_mask",
+        ),
+    ),
+    (
+        "mask",
+        (
+            r"(\w*_)?(key_)?(padding|pad)_?mask", "attention_mask", "decoder_attention_mask", "mask", "masks",
+            "src_mask", "x_mask", "token_mask", "tokens_mask", "input_mask", "kv_mask", "key_mask", "seq_mask",
+            "sequence_mask", "valid(_mask|_tokens|ity)?", "keep(_mask)?", "attn_keep", "real", "is_real",
+            "non_?pad", "not_?pad", "is_pad", "pads?", "padding", "ignore", "hide", "hidden_mask", r"\w+_mask",
+            r"\w+_keep",
+        ),
+    ),
+    (
+        "lengths",
+        (
+            r"(\w+_)?(lengths?|lens)", "seq_?lens?", "n_real", "valid_lens?",
+        ),
+    ),
+    (
+        "start",
+        (
+            "start_?pos(ition)?", "pos_?offset", "position_offset", "cache_len(gth)?", "past_len(gth)?",
+            "past_key_values_length", "offset", "t0", "step_index", "seen",
+        ),
+    ),
+    (
+        "positions",
+        (
+            "pos(ition)?s?(_?ids?|_idx|_index)?", "input_pos(itions?)?", "pos_ids", "position_indices",
+            "cache_position", "token_positions?", r"(\w+_)?position_ids", "positions?_?q", "steps?_ids",
+            "timesteps?",
+        ),
+    ),
+    (
+        "use_cache",
+        (
+            "(use|return|with|get|want)_?(kv_?)?(cache|past|state|present)(_key_values)?", "output_cache",
+            "incremental",
+        ),
+    ),
+    (
+        "cache",
+        (
+            "past_?key_?values?", "layer_past", "pasts?", "past_kvs?", r"(\w+_)?cache", "caches", "kv_?cache",
+            "kvs?", "layer_cache", "(incremental_)?states?", "cache_params", "mems", "past_states",
+            "inference_params", "prev(ious)?(_state|_kv|_cache)?",
+        ),
+    ),
+    (
+        "weights",
+        (
+            "(output|return|need|get|with|want|give|show|ret|keep)_?(the_)?(attn|attention|attentions|attn_weights|attention_weights|weights?|scores?|probs?|probabilities|attention_scores|attention_probs|attn_probs|a|map|maps|attn_maps?)",
+            "weights", "probs", "output_attentions", "return_attn", "returns_weights", "verbose_attn",
+            "debug_weights",
+        ),
+    ),
+    (
+        "causal",
+        (
+            r"(\w+_)?is_?causal", "causal", "autoregressive",
+        ),
+    ),
+    (
+        "targets",
+        (
+            "targets?", "labels?", "y", "tgt_ids", "target_ids",
+        ),
+    ),
 )  # fmt: skip
-_COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _ROLES)
+_COMPILED: tuple[tuple[Role, re.Pattern[str]], ...] = tuple(
+    (role, re.compile("|".join(patterns))) for role, patterns in _ROLES
+)
 _QUERY = re.compile(r"q|qs|query|queries|xq|query_states|query_layer")
 _KEY = re.compile(r"k|ks|key|keys|xk|key_states|key_layer")
 _VALUE = re.compile(r"v|vs|value|values|xv|value_states|value_layer")
 _TOKENS = re.compile(
-    r"x|xs|x_t|xt|idx|ids|tokens?|in_idx|inputs?|input_ids|src|tgt|trg|h|hidden(_states)?|seq|sequences?|inp|e|emb(eddings?)?|u|decoder_input_ids"
-)
+    "|".join(
+        (
+            "x", "xs", "x_t", "xt", "idx", "ids", "tokens?", "in_idx", "inputs?", "input_ids", "src", "tgt", "trg",
+            "h", "hidden(_states)?", "seq", "sequences?", "inp", "e", "emb(eddings?)?", "u", "decoder_input_ids",
+        )
+    )
+)  # fmt: skip
 _HIDES = re.compile(r"(?!.*(non?t?_?pad|keep|unpad)).*(pad|hide|hidden|ignore|exclude|drop|blocked|masked).*")
 
 
@@ -64,7 +184,7 @@ def hides(name: str) -> bool:
 
 
 def parameters(function: Callable[..., Any]) -> tuple[Taken, ...]:
-    """The arguments of a function or a method, without self; those of torch's own C functions are read from its text."""
+    """The arguments of a function or a method, without self; of one written in C, by what its text says."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -122,10 +242,11 @@ def roles(taken: tuple[Taken, ...]) -> dict[Role, list[Taken]]:
     """The arguments of each role, in order; what is read are query, key and value, or tokens."""
     found: dict[Role, list[Taken]] = {}
     rest = list(taken)
+    first: tuple[Role, ...] = ("query", "key", "value")
     if len(rest) >= 3 and all(
         pattern.fullmatch(one.name.lower()) for pattern, one in zip((_QUERY, _KEY, _VALUE), rest[:3], strict=True)
     ):
-        for role, one in zip(("query", "key", "value"), rest[:3], strict=True):
+        for role, one in zip(first, rest[:3], strict=True):
             found[role] = [one]
         rest = rest[3:]
     else:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from edgewise.checks.calling import Answer
 from edgewise.checks.given import Given
@@ -19,23 +20,86 @@ __all__ = ["optional"]
 
 def optional(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
     """The subject with every argument that was found to be taken."""
-    for find in (_weights, _masks, _squares, _positions, _documents, _memory, _flags):
+    for find in (_weights, _required, _masks, _squares, _positions, _documents, _memory, _flags):
         subject = find(subject, takes, trial)
     return subject
 
 
+def _required(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+    """Masks that it must be given: whether yes and no, or numbers to add."""
+    given = sampled(subject, BATCH)
+    if subject.square_mask is not None:
+        subject = _added(subject, "square_mask", _squared(subject), trial)
+    if subject.mask is not None and not subject.sizes:
+        subject = _added(subject, "mask", given.replace(keep=_ones(given)), trial)
+    return subject
+
+
+def _ones(given: Given) -> Tensor:
+    """Nothing is padding."""
+    keys = given.length if given.key is None else given.key.shape[2]
+    return torch.ones(given.batch, keys, dtype=torch.bool)
+
+
 def _first(subject: Subject, field: str, forms: Iterable[Argument], given: Given, trial: Trial) -> Subject | None:
-    """With the first form that gives numbers; else with the first that runs at all."""
-    second: Subject | None = None
+    """With the first form that runs, in the first shape and dtype of it that gives numbers.
+
+    A form that runs and gives NaN keeps another form out: what True means is the name's to say, and a target that takes
+    it the other way round is to be caught, not followed.
+    """
+    found: Subject | None = None
     for form in forms:
+        if found is not None and form.form != getattr(found, field).form:
+            break
         tried = subject.replace(**{field: form})
-        found = trial.answer(tried, given)
-        if found is None:
+        said = trial.answer(tried, given)
+        if said is None:
             continue
-        if found.finite or not subject.finite:
-            return tried
-        second = second or tried
-    return second
+        if said.finite or not subject.finite:
+            return _added(tried, field, given, trial)
+        found = found or tried
+    return found
+
+
+def _added(subject: Subject, field: str, given: Given, trial: Trial) -> Subject:
+    """A mask laid over pairs that hides nothing as yes and no, and does as numbers to add, is one of numbers to add."""
+    argument: Argument = getattr(subject, field)
+    if argument.form not in ("keep", "hide") or argument.shape not in _BROAD or not subject.finite:
+        return subject
+    numbers = Argument(argument.name, "additive", argument.shape, "float", argument.required)
+    tried = subject.replace(**{field: numbers})
+    return tried if not _hidden(subject, given, trial) and _hidden(tried, given, trial) else subject
+
+
+_BROAD = ("batch 1 1 key", "query key", "batch 1 query key", "batch query key", "batch*heads query key")
+
+
+def _hidden(subject: Subject, given: Given, trial: Trial) -> bool:
+    """Whether what is hidden by the mask, the second token or key, moves no other."""
+    keep, allowed = given.keep, given.allowed
+    if keep is not None:
+        keep = keep.clone()
+        keep[:, 1] = False
+    if allowed is not None:
+        allowed = allowed.clone()
+        allowed[:, 1] = False
+    given = given.replace(keep=keep, allowed=allowed)
+    one, two = trial.answer(subject, given), trial.answer(subject, _other(subject, given))
+    if one is None or two is None:
+        return False
+    rows = [row for row in range(one.out.shape[-2]) if row != 1 or given.value is not None]
+    return torch.equal(one.out[..., rows, :], two.out[..., rows, :])
+
+
+def _other(subject: Subject, given: Given) -> Given:
+    """With something else in the second place."""
+    if given.value is not None:
+        value = given.value.clone()
+        value[:, :, 1] += 1
+        return given.replace(value=value)
+    tokens = given.tokens.clone()
+    tokens[:, 1] = tokens[:, 2] if subject.reads == "ids" else tokens[:, 1] + 1
+    return given.replace(tokens=tokens)
 
 
 def _masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
@@ -44,8 +108,7 @@ def _masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
     if subject.mask is not None:
         return _also_square(subject, trial)
     given = sampled(subject, BATCH)
-    keys = given.length if given.key is None else given.key.shape[2]
-    given = given.replace(keep=torch.ones(BATCH, keys, dtype=torch.bool))
+    given = given.replace(keep=_ones(given))
     squared = subject.square_mask
     if squared is not None and not takes.get("mask"):
         # What is a square for all sequences may be another for each: then it can tell padding.
@@ -103,9 +166,7 @@ def _squares(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> 
         found = _square(subject, one, trial)
         if found is None and subject.mask is None:
             given = sampled(subject, BATCH)
-            keys = given.length if given.key is None else given.key.shape[2]
-            keep = given.replace(keep=torch.ones(BATCH, keys, dtype=torch.bool))
-            found = _first(subject, "mask", mask_forms(one), keep, trial)
+            found = _first(subject, "mask", mask_forms(one), given.replace(keep=_ones(given)), trial)
         subject = found or _unused(subject, one, trial)
     return subject
 

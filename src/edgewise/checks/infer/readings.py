@@ -1,4 +1,4 @@
-"""What a module may read: ids of a vocabulary, floats of a width, or pictures; found from the shapes of its parameters."""
+"""What a module may read: ids of a vocabulary, floats of a width, or pictures; by the shapes of its parameters."""
 
 import re
 from collections.abc import Iterator

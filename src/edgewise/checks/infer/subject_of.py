@@ -16,7 +16,7 @@ from edgewise.checks.infer.names import Role, Taken, parameters, role_of, roles
 from edgewise.checks.infer.optional import optional
 from edgewise.checks.infer.plain import first_call
 from edgewise.checks.infer.readings import heads_of, readings, widths
-from edgewise.checks.infer.told import by_name, checked
+from edgewise.checks.infer.told import by_name, checked, parts_told
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
 from edgewise.checks.infer.unwrapped import Called, unwrapped
 from edgewise.checks.sampling import sampled
@@ -55,7 +55,8 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
         return target.replace(**told) if told else target
     called = unwrapped(target, told.get("method"))
     trial = Trial(seconds)
-    bare, takes = _bare(called, declared or Declared(), told)
+    declared = declared or Declared()
+    bare, takes = _bare(called, declared, told)
     candidates = _candidates(bare, told)
     if bare.module is not None and is_library(bare.module):
         candidates = library_readings(bare, takes, told)
@@ -63,7 +64,7 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
     subject = first_call(candidates, takes, trial)
     if subject is None:
         raise ArgumentError(_refusal(bare, takes, trial))
-    return _whole(subject, takes, told, trial)
+    return _whole(subject, takes, declared, told, trial)
 
 
 def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Subject, dict[Role, list[Taken]]]:
@@ -78,7 +79,8 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
     main = tuple(one.name for role in ("query", "key", "value", "tokens") for one in takes.get(role, []))
     if "tokens" in told:
         main = (told["tokens"],) if isinstance(told["tokens"], str) else tuple(told["tokens"])
-    takes = {role: [one for one in several if one.name not in main] for role, several in takes.items()}
+    for several in takes.values():
+        several[:] = [one for one in several if one.name not in main]
     positions = {one.name: one.place for one in taken}
     positional = [positions.get(name) for name in main] == list(range(len(main)))
     module, dtype, device = _place(called)
@@ -97,11 +99,11 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
         library="torch" if module is not None and type(module).__module__.startswith("torch.nn") else "",
         dtype=dtype,
         device=device,
-        fixed=_fixed(told, declared, takes),
+        fixed=_fixed(called.target, told, declared, takes),
         inner=() if module is not None else tuple(_inner(called.target)),
         notes=called.notes,
     )
-    return subject, takes
+    return subject.replace(**parts_told(told)), takes
 
 
 def _place(called: Called) -> tuple[nn.Module | None, torch.dtype, torch.device]:
@@ -130,14 +132,16 @@ def _holds(module: nn.Module | None) -> bool:
     return module is not None and next(module.parameters(), None) is not None
 
 
-def _fixed(told: dict[str, Any], declared: Declared, takes: dict[Role, list[Taken]]) -> dict[str, Any]:
+def _fixed(target: Any, told: dict[str, Any], declared: Declared, takes: dict[Role, list[Taken]]) -> dict[str, Any]:
     """Arguments that are always given: those told, and a flag that says causal where that is declared."""
-    fixed = dict(told.get("arguments", {}))
+    fixed = {one.name: True for one in takes.get("switch", []) if one.name == "enable_gqa"} | told.get("arguments", {})
     if declared.graph is not None and "causal_flag" not in told:
         from edgewise.graphs import causal
 
         within = declared.graph.difference(declared.graph & causal(), 8, 8) is None
-        for one in takes.get("causal", []):
+        # In torch's own modules the flag only says what a mask is that must be given with it.
+        hint = type(target).__module__.startswith("torch.nn")
+        for one in takes.get("causal", []) if not hint else []:
             if one.default is not None or one.required:
                 fixed.setdefault(one.name, within)
     return fixed
@@ -153,7 +157,9 @@ def _candidates(bare: Subject, told: dict[str, Any]) -> Iterator[Subject]:
         yield from readings(bare, told)
 
 
-def _whole(subject: Subject, takes: dict[Role, list[Taken]], told: dict[str, Any], trial: Trial) -> Subject:
+def _whole(
+    subject: Subject, takes: dict[Role, list[Taken]], declared: Declared, told: dict[str, Any], trial: Trial
+) -> Subject:
     """With everything that it can be called without, too."""
     given = sampled(subject, BATCH)
     once = trial.answer(subject, given)
@@ -174,7 +180,10 @@ def _whole(subject: Subject, takes: dict[Role, list[Taken]], told: dict[str, Any
         "function" if subject.reads == "qkv" else "model" if subject.reads in ("ids", "pixels", "features") else "layer"
     )
     plain = {name: told[name] for name in ("pad", "memory_reads", "memory_width") if name in told}
-    return subject.replace(kind=kind, **plain)
+    if "pad" not in told and declared.pad is not None:
+        plain["pad"] = declared.pad
+    by_id = declared.pad is not None and subject.reads == "ids" and subject.mask is None
+    return subject.replace(kind=kind, pads_by_id=by_id, **plain)
 
 
 def _draws(subject: Subject, trial: Trial) -> bool:

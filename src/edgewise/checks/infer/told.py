@@ -1,14 +1,14 @@
 """What the user says of a target by keyword, in place of what would be found out."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.subject import Argument, Subject
 from edgewise.errors import ArgumentError
 
-__all__ = ["ROLES", "by_name", "checked", "narrowed"]
+__all__ = ["ROLES", "by_name", "checked", "parts_told"]
 
 ROLES: Mapping[str, Role] = {
     "mask": "mask",
@@ -22,8 +22,12 @@ ROLES: Mapping[str, Role] = {
     "causal_flag": "causal",
 }
 """Parts of a subject that are arguments, each told as "name" or "name:form", or None for no such argument."""
-FORMS = ("keep", "hide", "additive", "lengths", "each", "start", "ids", "cumulative")
-PARTS = ("method", "reads", "width", "vocabulary", "heads", "groups", "head_width", "longest", "length", "layout", "pad", "memory_reads", "memory_width", "sizes", "tokens", "switches", "arguments", "name")  # fmt: skip
+_FORMS = ("keep", "hide", "additive", "lengths", "each", "start", "ids", "cumulative")
+PARTS = (
+    *("name", "method", "tokens", "reads", "vocabulary", "pad", "width", "sizes", "length", "longest", "layout"),
+    *("heads", "groups", "head_width", "memory_reads", "memory_width", "switches", "arguments"),
+)
+"""What else may be told."""
 
 
 def checked(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,8 +42,8 @@ def checked(told: Mapping[str, Any]) -> dict[str, Any]:
             raise ArgumentError(f"{name} is no part of how a target is called; parts are {', '.join((*PARTS, *ROLES))}")
         if name in ROLES and isinstance(value, str):
             form = value.partition(":")[2]
-            if form and form not in FORMS:
-                raise ArgumentError(f"{name}={value!r}: a form is one of {', '.join(FORMS)}; got {form!r}")
+            if form and form not in _FORMS:
+                raise ArgumentError(f"{name}={value!r}: a form is one of {', '.join(_FORMS)}; got {form!r}")
     kinds = ("ids", "floats", "pixels", "features", "qkv")
     if told.get("reads", "ids") not in kinds:
         raise ArgumentError(f"reads is one of {', '.join(kinds)}; got {told['reads']!r}")
@@ -55,7 +59,7 @@ def by_name(
         ArgumentError: the target takes no argument of a name that is told.
     """
     named = {one.name: one for one in taken}
-    found = {role: list(several) for role, several in takes.items()}
+    found: dict[Role, list[Taken]] = {role: list(several) for role, several in takes.items()}
     for part, role in ROLES.items():
         if part not in told or isinstance(told[part], Argument):
             continue
@@ -68,15 +72,20 @@ def by_name(
                 )
             for several in found.values():
                 several[:] = [one for one in several if one.name != name]
-            found[role] = [named[name]]
+            found[role] = [replace(named[name], form=told[part].partition(":")[2])]
+    for part in (one for one in ROLES if isinstance(told.get(one), Argument)):
+        for several in found.values():
+            several[:] = [one for one in several if one.name not in (told[part].name, *told[part].also)]
     for name in told.get("switches", {}):
         if name not in named:
             raise ArgumentError(f"switches: it takes no argument {name}; it takes {', '.join(named) or 'none'}")
     return {role: several for role, several in found.items() if several}
 
 
-def narrowed(part: str, argument: Argument, told: Mapping[str, Any]) -> bool:
-    """Whether a form is one that the user allows for a part."""
-    value = told.get(part)
-    form = value.partition(":")[2] if isinstance(value, str) else ""
-    return not form or argument.form == form
+def parts_told(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a subject that are told whole."""
+    known = {one.name for one in fields(Subject)} - {*PARTS, "target", "kind"}
+    parts = {name: value for name, value in told.items() if name in known and not isinstance(value, str | None)}
+    if "switches" in told:
+        parts["switches"] = tuple((name, tuple(values)) for name, values in dict(told["switches"]).items())
+    return parts

@@ -22,7 +22,10 @@ _WRAPPERS = (
     "FullyShardedDataParallel",
     "DeepSpeedEngine",
 )
-_METHODS = ("step", "decode", "decode_step", "forward_step", "call", "attend", "attention", "encode", "run", "apply_attention")  # fmt: skip
+_METHODS = (
+    *("step", "decode", "decode_step", "forward_step", "call", "attend", "attention", "encode", "run"),
+    "apply_attention",
+)
 
 
 class Called(NamedTuple):
