@@ -62,13 +62,13 @@ def _number(by: Any) -> float:
     return float(by) if isinstance(by, int | float) and by != 1 else 0.0
 
 
-def produced(lab: "Lab", given: Given, route: Route) -> list[Produced]:
-    """Return the products that a target computes on the way to its answer.
+def produced(lab: "Lab", given: Given, route: Route, *, dropout: bool = False) -> list[Produced]:
+    """Return the products that a target computes on the way to its answer, with dropout in training or without.
 
     Raises:
         Refused: the target does not take this route.
     """
-    return _watching(lab, given, route).found
+    return _watching(lab, given, route, dropout=dropout).found
 
 
 def multiplied(lab: "Lab", given: Given, route: Route) -> list[float]:
@@ -80,11 +80,11 @@ def multiplied(lab: "Lab", given: Given, route: Route) -> list[float]:
     return _watching(lab, given, route).numbers
 
 
-def _watching(lab: "Lab", given: Given, route: Route) -> _Watching:
+def _watching(lab: "Lab", given: Given, route: Route, *, dropout: bool = False) -> _Watching:
     module = lab.subject.module
     learned = set() if module is None else {one.untyped_storage().data_ptr() for one in module.parameters()}
     with _Watching(learned) as watching:
-        answer(lab.subject, given, route)
+        answer(lab.subject, given, route, dropout=dropout)
     return watching
 
 

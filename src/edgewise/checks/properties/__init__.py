@@ -11,6 +11,7 @@ from edgewise.checks.properties.mask_meaning import PROPERTY as MASK_MEANING
 from edgewise.checks.properties.normalisation import PROPERTY as NORMALISATION
 from edgewise.checks.properties.packing_leak import PROPERTY as PACKING_LEAK
 from edgewise.checks.properties.padding_leak import PROPERTY as PADDING_LEAK
+from edgewise.checks.properties.path_mismatch import PROPERTY as PATH_MISMATCH
 from edgewise.checks.properties.position import PROPERTY as POSITION
 from edgewise.checks.properties.scale import PROPERTY as SCALE
 from edgewise.checks.properties.wrong_pattern import PROPERTY as WRONG_PATTERN
@@ -30,4 +31,5 @@ PROPERTIES: tuple[Property, ...] = (
     SCALE,
     HEAD_MAPPING,
     POSITION,
+    PATH_MISMATCH,
 )
