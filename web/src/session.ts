@@ -1,0 +1,115 @@
+/** What one page holds while it is open: the numbers' source, the state, and where both may change. */
+
+import { batch, type Signal, signal } from "@preact/signals";
+import type { Call, Output, Site, Switch, Where } from "./scene";
+import type { Source } from "./source/source";
+import { beginning, restored, type State } from "./state";
+
+export class Session {
+  /** Where the shown numbers come from: the run as it was, or with lines replaced. */
+  readonly source: Signal<Source>;
+  /** The run as it was. */
+  readonly original: Signal<Source>;
+  readonly state: Signal<State>;
+  /** What goes on, in words; "" for nothing. */
+  readonly busy = signal("");
+  /** What went wrong last, in words. */
+  readonly failed = signal("");
+  /** Another run beside this one; null for none. */
+  readonly beside: Signal<{ source: Source; name: string } | null> = signal(null);
+
+  private readonly ended: AbortSignal;
+
+  constructor(source: Source, link: string, ended: AbortSignal) {
+    this.source = signal(source);
+    this.original = signal(source);
+    this.state = signal(link ? restored(link, source.scene) : beginning(source.scene));
+    this.ended = ended;
+    if (this.state.value.switches.length) void this.flip(this.state.value.switches);
+  }
+
+  /** Change part of the state. */
+  go(part: Partial<State>): void {
+    this.state.value = { ...this.state.value, ...part };
+  }
+
+  get site(): Site {
+    const scene = this.source.value.scene;
+    const found = scene.sites.find((one) => one.name === this.state.value.site) ?? scene.sites[0];
+    if (found === undefined) throw new Error("this record has no calls");
+    return found;
+  }
+
+  get call(): Call {
+    const calls = this.site.calls;
+    return (calls.find((one) => one.index === this.state.value.call) ?? calls.at(-1)) as Call;
+  }
+
+  get where(): Where {
+    const { head, batch: sequence } = this.state.value;
+    return { site: this.site.name, call: this.call.index, head, batch: sequence };
+  }
+
+  /** What the model said, before and with lines replaced. */
+  get outputs(): { before: Output | null; after: Output | null } {
+    return { before: this.original.value.scene.output, after: this.source.value.scene.output };
+  }
+
+  /** Go to a head, with a cell that it has. */
+  open(site: string, head: number): void {
+    const found = this.source.value.scene.sites.find((one) => one.name === site);
+    const call = found?.calls.at(-1);
+    if (call === undefined) return;
+    const { query, key } = this.state.value;
+    this.go({
+      ...{ view: "head", site, head, call: call.index, rows: null, keys: null },
+      ...{ query: Math.min(query, call.rows - 1), key: Math.min(key, call.keys - 1) },
+      batch: Math.min(this.state.value.batch, call.batch - 1),
+    });
+  }
+
+  /** Replace lines of attention, or none. */
+  async flip(switches: Switch[]): Promise<void> {
+    this.go({ switches });
+    const original = this.original.value;
+    if (!switches.length) {
+      this.source.value = original;
+      return;
+    }
+    if (original.swapped === undefined) return;
+    await this.during("running the model with the lines replaced", async (ended) => {
+      const made = await (original.swapped as NonNullable<Source["swapped"]>)(switches, ended);
+      if (this.state.value.switches === switches) this.source.value = made.source;
+    });
+  }
+
+  /** Read another text. */
+  async read(text: string, generate: number): Promise<void> {
+    const original = this.original.value;
+    if (original.reading === undefined) return;
+    await this.during("running the model on your text", async (ended) => {
+      const made = await (original.reading as NonNullable<Source["reading"]>)(text, generate, ended);
+      batch(() => {
+        const { view, head, stage, side } = this.state.value;
+        this.original.value = made;
+        this.source.value = made;
+        this.state.value = { ...beginning(made.scene), view, stage, side };
+        this.open(made.scene.sites.find((one) => one.name === this.state.value.site)?.name ?? "", head);
+        this.go({ view });
+      });
+    });
+  }
+
+  /** Do something that takes time; what goes wrong is told, and never thrown. */
+  async during(what: string, work: (ended: AbortSignal) => Promise<void>): Promise<void> {
+    this.busy.value = what;
+    this.failed.value = "";
+    try {
+      await work(this.ended);
+    } catch (error) {
+      if (!this.ended.aborted) this.failed.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.busy.value = "";
+    }
+  }
+}
