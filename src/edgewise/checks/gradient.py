@@ -59,7 +59,7 @@ def pulls(
                 weights[index] = chosen[index]
             wanted = [leaf for _, leaf in leaves]
             got = torch.autograd.grad(out, wanted, weights, retain_graph=rows is not None, allow_unused=True)
-            size = _sizes(leaves, got, values, field)
+            size = _sizes(leaves, got, values)
             found.append(size[row : row + 1] if rows is not None else size[:many])
     return torch.cat(found)
 
@@ -92,9 +92,9 @@ def _leaves(module: nn.Module | None, values: Tensor) -> Generator[list[tuple[in
             hook.remove()
 
 
-def _sizes(leaves: list[tuple[int, Tensor]], got: Any, values: Tensor, field: str) -> Tensor:
+def _sizes(leaves: list[tuple[int, Tensor]], got: Any, values: Tensor) -> Tensor:
     """The largest gradient at each token: (batch, token)."""
-    tokens = values.shape[2] if field in ("key", "value") else values.shape[1]
+    tokens = values.shape[2] if values.dim() == 4 else values.shape[1]
     sizes = torch.zeros(values.shape[0], tokens, dtype=torch.float64)
     for (at, _), one in zip(leaves, got, strict=True):
         if one is None:

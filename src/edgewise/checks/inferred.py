@@ -27,7 +27,7 @@ def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarr
     lower = causal().dense(*measured.shape)
     if _alike(measured, lower):
         return causal(), "every output depends on its own token and those before it"
-    if any(_alike(other, causal().dense(*other.shape)) for other in others):
+    if np.triu(measured, 1).any() and any(_alike(other, causal().dense(*other.shape)) for other in others):
         return causal(), "one of its routes is causal"
     if _alike(measured, ~lower):
         return causal(), "every output depends on later tokens alone, the complement of what is usual"

@@ -41,6 +41,8 @@ class Influence:
     weight too small to move anything at any size of input that was tried."""
     mixed: float = 0.0
     """How far other rows of the batch moved: more than noise where rows read each other."""
+    placed: float = 0.0
+    """How far the row is from itself at another place of the batch: more than noise where its place matters."""
     heads: Tensor | None = None
     """Of a function, bool (heads, query, key)."""
     keys: Tensor | None = None
@@ -90,6 +92,7 @@ class _Moved:
     size: Tensor
     """(…, query, token)"""
     others: float
+    placed: float
     floor: float
 
     @property
@@ -132,6 +135,7 @@ def decided(measuring: Measuring, tries: list[list[Change]]) -> Influence:
         measuring.pull,
         _disagreeing(moved, pulled),
         mixed=usual.others,
+        placed=usual.placed if usual.placed > usual.floor else 0.0,
         heads=over if over.dim() > 2 else None,
     )
 
@@ -148,7 +152,9 @@ def _moved(measuring: Measuring, changes: list[Change]) -> _Moved:
     if any(change.scale != 1 or change.large for change in changes):
         lost = sizes.flatten(1).isinf().any(-1)
         over[lost], sizes[lost] = False, 0
-    return _Moved(_by_token(over, tokens), _by_token(sizes, tokens), measured.others, float(floor.max()))
+    return _Moved(
+        _by_token(over, tokens), _by_token(sizes, tokens), measured.others, measured.placed, float(floor.max())
+    )
 
 
 def _by_louder(measuring: Measuring, doubtful: Tensor) -> Tensor:

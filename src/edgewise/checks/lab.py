@@ -96,10 +96,14 @@ class Lab:
         """Routes that the target does not take, and why."""
         self.mixing: set[Route] = set()
         """Routes on which rows of a batch were seen to read each other."""
+        self.by_place: set[Route] = set()
+        """Routes on which a row was seen to come out otherwise at another place of the batch."""
         self._until = None if budget is None else time.monotonic() + budget
         self._tell, self._told = tell, time.monotonic()
         self._known: dict[Any, Any] = {}
-        self._own: dict[int, Given] = {}
+        self._own: set[int] = set()
+        # What was measured is known by the input's id, so that every input lives as long as the lab.
+        self._alive: dict[int, Given | Seen] = {}
 
     def where(self, **fixed: Any) -> list[Route]:
         """The routes that are so, and that the target takes."""
@@ -119,9 +123,9 @@ class Lab:
         length, allowed = length or self.length, self._allowed(route, length or self.length)
         # What is not told to the target differs between no two routes.
         key = (route.mask, route.batch, route.packed, route.switches if allowed is not None else (), length, seed)
-        made = self._once(("given", *key), lambda: random_input(self.subject, route, length, self.seed + seed, allowed))
-        self._own[id(made)] = made
-        return made
+        made = self.once(("given", *key), lambda: random_input(self.subject, route, length, self.seed + seed, allowed))
+        self._own.add(id(made))
+        return self._held(made)
 
     def answer(self, given: Given, route: Route, gradient: bool = False, seed: int = 0, **options: Any) -> Answer:
         """What the target answers; remembered for the inputs that the lab has made.
@@ -132,7 +136,7 @@ class Lab:
         """
         if gradient or options or id(given) not in self._own:
             return self._asked(given, route, gradient, seed, **options)
-        found = self._once(("answer", id(given), route, seed), lambda: self._caught(given, route, seed))
+        found = self.once(("answer", id(given), route, seed), lambda: self._caught(given, route, seed))
         if isinstance(found, Refused):
             raise found
         return found
@@ -151,7 +155,7 @@ class Lab:
     def noise(self, route: Route) -> float:
         """How far two answers to the same input are apart: 0 for nearly everything."""
         given = self.given(route)
-        return self._once(
+        return self.once(
             ("noise", route), lambda: float(apart(self.out(given, route), self._asked(given, route).out).max())
         )
 
@@ -171,8 +175,8 @@ class Lab:
         """How many roundings add up in the outputs of a route; see `rounding`."""
         # Masks, caches and backends round alike; what is measured on the plain route no fault of theirs can widen.
         base = replace(self.plain, dtype=route.dtype)
-        asked = self.given(base) if given is None else given
-        return self._once(
+        asked = self.given(base) if given is None else self._held(given)
+        return self.once(
             ("roundings", base.dtype, None if given is None else id(given)), lambda: self._roundings(asked, base)
         )
 
@@ -184,8 +188,8 @@ class Lab:
             Skip: its outputs stand for no tokens.
             BudgetSpent: the time is over.
         """
-        asked = self.given(route) if given is None else given
-        return self._once(("influence", route, row, id(asked), of), lambda: influence_of(self, route, row, asked, of))
+        asked = self.given(route) if given is None else self._held(given)
+        return self.once(("influence", route, row, id(asked), of), lambda: influence_of(self, route, row, asked, of))
 
     def measured(self, route: Route | None = None, row: int = 0) -> Measured:
         """Who reads whom on a route, with a name where it has one."""
@@ -198,8 +202,8 @@ class Lab:
         Raises:
             Refused: the target does not take this route.
         """
-        asked = self.given(route) if given is None else given
-        return self._once(("look", route, id(asked)), lambda: look(self.traced(route), self._teller(route), asked))
+        asked = self.given(route) if given is None else self._held(given)
+        return self.once(("look", route, id(asked)), lambda: look(self.traced(route), self._teller(route), asked))
 
     def calls(self, route: Route, given: Given | None = None) -> tuple[Seen, ...]:
         """Every call of attention on a route, as tracing sees it."""
@@ -212,17 +216,17 @@ class Lab:
     def reads(self, route: Route | None = None) -> Reads | None:
         """Which tokens each row of query, key and value comes from, at the first site; None where nothing is seen."""
         route = self.plain if route is None else route
-        return self._once(("reads", route), lambda: reads(self, route))
+        return self.once(("reads", route), lambda: reads(self, route))
 
     def writes(self, route: Route | None = None) -> Writes | None:
         """Which outputs move with each row that the last site gives out; None where nothing is seen."""
         route = self.plain if route is None else route
-        return self._once(("writes", route), lambda: writes(self, route))
+        return self.once(("writes", route), lambda: writes(self, route))
 
     def expected(self, seen: Seen | None = None, route: Route | None = None) -> Expected:
         """Who should read whom: in one call of attention, or in the whole model."""
-        key = ("expected", None if seen is None else id(seen), route)
-        return self._once(key, lambda: expected_of(self, seen, self.plain if route is None else route))
+        key = ("expected", None if seen is None else id(self._held(seen)), route)
+        return self.once(key, lambda: expected_of(self, seen, self.plain if route is None else route))
 
     def module(self, route: Route) -> nn.Module | None:
         """The module that answers on a route, in its dtype; None of a function."""
@@ -289,7 +293,14 @@ class Lab:
         graph = declared_graph(self.declared) or causal()
         return torch.from_numpy(graph.dense(length, length))
 
-    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+    def _held(self, one: Any) -> Any:
+        self._alive[id(one)] = one
+        return one
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made for a key, made at the first asking."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
+
+    _once = once

@@ -105,7 +105,10 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
         named, seen = composed(within)
         found = expectation(causal(), length, length, "inferred", "every attention in it is causal")
         return replace(found, graph=named, cells=torch.from_numpy(seen)) if named is not None else found
-    graph, why = inferred(cells, [one for one in _elsewhere(lab) if one is not None])
+    others = [one for one in _elsewhere(lab) if one is not None]
+    if lab.plain in lab.mixing and not any((one == causal().dense(*one.shape)).all() for one in others):
+        return expectation(full(), length, length, "inferred", "rows of a batch read each other, so nothing tells more")
+    graph, why = inferred(cells, others)
     if graph == full() and causal_hint:
         graph, why = causal(), says
     return expectation(graph, length, length, "inferred", why)
@@ -128,7 +131,7 @@ def _elsewhere(lab: "Lab") -> list[np.ndarray | None]:
     """The edges of other routes that may be right where the plain one is wrong; only the fully real rows of masks."""
     routes = [one for one in lab.routes if one.dtype is None and not one.packed and one.mask in ("none", "ones")]
     told = _told(lab)
-    routes = [one for one in routes if not told & set(dict(one.switches)) and not one.training and one.batch > 1]
+    routes = [one for one in routes if not told & set(dict(one.switches)) and one.batch > 1]
     return [_cells_of(lab, one) for one in routes if one != lab.plain]
 
 
@@ -157,7 +160,7 @@ def _cells_elsewhere(lab: "Lab", site: str) -> list[np.ndarray]:
     found: list[np.ndarray] = []
     told = _told(lab)
     for route in lab.where(mask=lab.plain.mask, dtype=None, cached=(), packed=False, batch=lab.plain.batch):
-        if route != lab.plain and not route.training and not told & set(dict(route.switches)):
+        if route != lab.plain and not told & set(dict(route.switches)):
             found += [one.cells.cpu().numpy() for one in lab.calls(route) if one.site == site]
     return found
 

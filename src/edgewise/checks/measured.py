@@ -39,12 +39,17 @@ def influence_of(lab: "Lab", route: Route, row: int, given: Given, of: str) -> I
 
 
 def _one(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Influence:
-    alone = given.batch == 1 or route in lab.mixing
+    alone = given.batch == 1 or route in lab.mixing or route in lab.by_place
     found = _measured(lab, route, row, given, field, alone=alone)
-    if not alone and found.mixed > found.noise:
+    if alone:
+        return found
+    if found.mixed > found.noise:
         lab.mixing.add(route)
-        found = replace(_measured(lab, route, row, given, field, alone=True), mixed=found.mixed)
-    return found
+    elif found.placed:
+        lab.by_place.add(route)
+    else:
+        return found
+    return replace(_measured(lab, route, row, given, field, alone=True), mixed=found.mixed, placed=found.placed)
 
 
 def _measured(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone: bool) -> Influence:
@@ -96,6 +101,7 @@ def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Te
     if exact == route:
         return None
     try:
-        return _measured(lab, exact, row, given, field, alone=given.batch == 1 or route in lab.mixing).moved
+        alone = given.batch == 1 or route in lab.mixing or route in lab.by_place
+        return _measured(lab, exact, row, given, field, alone=alone).moved
     except Refused:
         return None

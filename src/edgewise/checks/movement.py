@@ -44,6 +44,8 @@ class Movement:
     """How far outputs of unchanged rows moved, at most."""
     largest: Tensor
     """(changes,): the largest output of the row, before or after."""
+    placed: float = 0.0
+    """How far copies of the row, unchanged, are from the row itself: more than rounding where its place matters."""
 
 
 def movement(ask: Ask, given: Given, field: str, row: int, changes: Sequence[Change]) -> Movement:
@@ -97,7 +99,8 @@ def _together(ask: Ask, given: Given, field: str, row: int, changes: Sequence[Ch
     own = slice(batch, batch + len(changes))
     others = torch.cat([sizes[:batch], sizes[-1:]])
     largest = _largest(torch.stack([before[own], after[own]])).amax(0)
-    return Movement(sizes[own], _most(others), largest)
+    placed = 0.0 if changes[0].scale != 1 else _most(apart(before[own], before[row : row + 1].expand_as(before[own])))
+    return Movement(sizes[own], _most(others), largest, placed)
 
 
 def _changed(given: Given, field: str, places: Sequence[int], changes: Sequence[Change], *, only_scale: bool) -> Given:
@@ -119,7 +122,7 @@ def _changed(given: Given, field: str, places: Sequence[int], changes: Sequence[
 
 def _joined(parts: Sequence[Movement]) -> Movement:
     sizes, largest = (torch.cat([getattr(part, name) for part in parts]) for name in ("size", "largest"))
-    return Movement(sizes, max(part.others for part in parts), largest)
+    return Movement(sizes, max(part.others for part in parts), largest, max(part.placed for part in parts))
 
 
 def _largest(outputs: Tensor) -> Tensor:
