@@ -127,3 +127,11 @@ def test_the_plainest_route_is_the_one_that_is_told() -> None:
     (found,) = folded([Looked("future-leak", several, tuple(one.route for one in several))])
     assert isinstance(found, Finding)
     assert found.cause.route == ASKED
+
+
+def test_rows_that_are_mixed_explain_that_the_size_of_the_batch_matters() -> None:
+    single = Route(batch=1)
+    assert told(
+        ("batch-leak", [("E1", PLAIN)], [PLAIN]),
+        ("path-mismatch", [("L6", single)], [PLAIN, single]),
+    ) == [("E1", ["L6"])]

@@ -115,11 +115,11 @@ def check(
         except OutOfTime:
             return _unreached(name, looked, settings, clock.spent(), budget)
         lab = Lab(how, declared, length=length, seed=seed, budget=clock.left())
+        expected, measured = sights(lab)
         seen, late = _examined(looked, lab, clock, tell)
         findings = folded(Looked(one.property.name, one.observations, one.routes) for one in seen)
         findings = _sharpened(findings, looked, lab, Origin(name, options), tell)
     accepted = _accepted(name or how.name, findings, declared.allowed, baseline)
-    expected, measured = sights(lab)
     return Report(
         target=name or how.name,
         subject=str(how),
@@ -131,7 +131,7 @@ def check(
         routes=tuple(dict.fromkeys(route for one in seen for route in one.routes)),
         passes=lab.passes,
         seconds=time.perf_counter() - began,
-        notes=_notes(how, late, budget),
+        notes=(f"time ran out after {budget:g} s: what was not reached is skipped",) if late and budget else (),
         settings=settings,
         unsound="" if how.finite else "its answer to a plain input is not finite: it holds NaN or infinity",
     )
@@ -234,15 +234,6 @@ def _accepted(
         elif baseline is not None and baseline.knows(name, one):
             found[place] = "known: it is in the baseline"
     return found
-
-
-def _notes(how: Subject, late: bool, budget: float | None) -> tuple[str, ...]:
-    notes = [f"time ran out after {budget:g} s: what was not reached is skipped"] if late and budget is not None else []
-    if how.random:
-        notes.append("it draws random numbers in evaluation mode; they were frozen to look at it")
-    if how.mutates:
-        notes.append(f"it writes into what it is given: {', '.join(how.mutates)}")
-    return tuple(notes)
 
 
 def _unreached(

@@ -4,7 +4,7 @@ The table says what a fault of one kind can do to what other properties see, on 
 that it must: what is not explained by a fault on the same routes stays a finding of its own.
 """
 
-__all__ = ["CAUSES", "follows", "rank"]
+__all__ = ["CAUSES", "follows", "rank", "uneven"]
 
 _SEES = ("future-leak", "lost-visibility", "wrong-pattern", "padding-leak", "packing-leak", "batch-leak")
 _PATHS = ("path-mismatch",)
@@ -68,6 +68,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 }
 """For each kind, in the order in which causes are looked for: the properties and kinds that may follow from it."""
 
+_UNEVEN = ("E1", "E2", "E3", "J1", "J2", "J3", "H1", "H4", "A3", "D4")
 _ORDER = {kind: place for place, kind in enumerate(CAUSES)}
 
 
@@ -85,3 +86,8 @@ def follows(cause: str, offence: str, kind: str) -> bool:
     """
     may = CAUSES.get(cause, ())
     return offence in may or kind in may
+
+
+def uneven(kind: str) -> bool:
+    """Return whether what a fault does depends on lengths and batch, so that two ways differ though both have it."""
+    return kind in _UNEVEN

@@ -2,6 +2,7 @@
 
 import time
 import traceback
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,9 @@ def examined(one: Property, lab: "Lab") -> Examined:
     seen: list[Observation] = []
     skipped, mistake, late, began = "", "", False, time.perf_counter()
     try:
-        seen.extend(one.examine(noting))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the numbers of odd targets set off is no news
+            seen.extend(one.examine(noting))
     except Skip as why:
         skipped = str(why) or "it says not why"
     except OutOfTime:
@@ -72,7 +75,8 @@ def examined(one: Property, lab: "Lab") -> Examined:
         # torch says that memory ran out in an error of its own kind.
         skipped = "memory ran out" if "out of memory" in str(error).lower() else ""
         mistake = "" if skipped else _told(error)
-    looked = (*noting.looked, *(each.route for each in seen))
+    # Routes of its own making, such as a larger batch, say nothing of the way that they are on.
+    looked = (*(each for each in noting.looked if each in lab.routes), *(each.route for each in seen))
     return Examined(
         property=one,
         observations=tuple(seen),

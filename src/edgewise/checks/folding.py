@@ -7,9 +7,9 @@ between two ways only where the cause is on one of them and not on the other. Al
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from edgewise.checks.consequences import follows, rank
+from edgewise.checks.consequences import follows, rank, uneven
 from edgewise.checks.finding import Finding, Observation
 from edgewise.checks.route import Route
 from edgewise.checks.ways import choices, nearness, plainer
@@ -108,6 +108,8 @@ def _follows(one: Observation, cause: _Group) -> bool:
     if not follows(first.kind, one.property, one.kind):
         return False
     if one.property == "path-mismatch":
+        if uneven(first.kind) and (cause.on(one.route) or cause.on(replace(one.route, batch=first.route.batch))):
+            return True
         return any(cause.on(one.route) != cause.on(other) for other in plainer(one.route))
     return cause.on(one.route)
 

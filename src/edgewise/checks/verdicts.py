@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from edgewise.checks.calling import Refused
 from edgewise.checks.examine import Examined
 from edgewise.checks.finding import Finding, Skip
+from edgewise.checks.patience import OutOfTime
 from edgewise.checks.property import Property
 from edgewise.checks.report import Result, Sight
 from edgewise.checks.ways import brief, named
@@ -66,7 +68,9 @@ def sights(lab: "Lab") -> tuple[Sight, Sight]:
 def _sight(look: Any) -> Sight:
     try:
         return look()
-    except Skip as why:
+    except OutOfTime:
+        return Sight("not known", "time ran out")
+    except (Skip, Refused) as why:
         return Sight("not known", str(why))
     except Exception as error:  # what is shown first must not hide what was found
         return Sight("not known", f"looking failed: {type(error).__name__}: {error}")
@@ -74,7 +78,7 @@ def _sight(look: Any) -> Sight:
 
 def _expected(lab: "Lab") -> Sight:
     found = lab.expected()
-    says = f"{found.source}: {found.says}" if found.says else found.source
+    says = f"{found.source}: {found.says}" if found.says not in ("", "as declared") else found.source
     return Sight("no graph value" if found.graph is None else repr(found.graph), says, _drawn(found.cells))
 
 

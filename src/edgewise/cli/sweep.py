@@ -23,13 +23,14 @@ KEPT = "zoo-check.json"
 def sweep(arguments: argparse.Namespace) -> int:
     """Check every type that has no row yet, keep each row as it comes, and print the table of all."""
     from edgewise.cli.workers import survey
-    from edgewise.tracing.tiny import tasks, types
+    from edgewise.tracing.tiny import types
 
     if arguments.target is not None:
         raise ArgumentError(f"wanted one model to look at: got {arguments.target} and --tiny all")
     path = Path(arguments.resume or KEPT).expanduser()
     rows = _held(path)
-    names = [f"{name}:{task}" if len(tasks(name)) > 1 else name for name in types() for task in tasks(name)]
+    several = {name: tasks_of(name) for name in types()}
+    names = [f"{name}:{task}" if len(tasks) > 1 else name for name, tasks in several.items() for task in tasks]
     left = [name for name in names if name not in rows]
 
     def keep(name: str, row: dict[str, Any], done: int, seconds: float) -> None:
@@ -47,6 +48,13 @@ def sweep(arguments: argparse.Namespace) -> int:
         print(f"rows are kept in {path}; a type without a row is checked by the next run")
     outcomes = {row["outcome"] for row in told.values()}
     return 1 if "fails" in outcomes else 0
+
+
+def tasks_of(name: str) -> tuple[str, ...]:
+    """Return the tasks that a type is made small for."""
+    from edgewise.tracing import tiny
+
+    return getattr(tiny, "tasks", lambda _: ("",))(name)
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:

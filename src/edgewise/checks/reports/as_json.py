@@ -24,6 +24,7 @@ def as_json(*reports: "Report") -> str:
 
 def described(report: "Report") -> dict[str, Any]:
     """Return a report as plain values."""
+    told = [(one, report.accepted.get(place, "")) for place, one in enumerate(report.findings)]
     return {
         "schema": SCHEMA,
         "target": report.target,
@@ -34,7 +35,8 @@ def described(report: "Report") -> dict[str, Any]:
         "measured": report.measured.graph,
         "graphs": {"expected": _sight(report.expected), "measured": _sight(report.measured)},
         "properties": [_result(one) for one in report.results],
-        "findings": [_finding(one, report.accepted.get(place, "")) for place, one in enumerate(report.findings)],
+        "findings": [_finding(one, accepted) for one, accepted in told if not one.cause.warning],
+        "warnings": [_finding(one, accepted) for one, accepted in told if one.cause.warning],
         "routes": [str(route) for route in report.routes],
         "passes": report.passes,
         "seconds": round(report.seconds, 3),
