@@ -39,9 +39,8 @@ def _arguments(subject: Subject) -> list[str]:
     said = (subject.mask, subject.square_mask, subject.positions, subject.documents)
     found += [str(one) for one in said if one is not None]
     if subject.memory is not None:
-        what = (
-            "ids" if subject.memory_reads == "ids" else f"floats (batch, keys, {subject.memory_width or subject.width})"
-        )
+        sizes = subject.memory_sizes or ("keys", subject.memory_width or subject.width)
+        what = "ids (batch, keys)" if subject.memory_reads == "ids" else f"floats (batch, {', '.join(map(str, sizes))})"
         found.append(f"{'='.join((subject.memory.name, *subject.memory.also))}={what}, the memory")
         found += [f"{subject.memory_mask} of the memory"] if subject.memory_mask is not None else []
     if subject.targets:

@@ -75,4 +75,4 @@ def document_forms(one: Taken) -> Iterator[Argument]:
 
 def cumulative_forms(one: Taken) -> Iterator[Argument]:
     """Of documents: where each begins, and the end."""
-    yield Argument(one.name, "cumulative", "documents + 1", "int", one.required)
+    yield Argument(one.name, "cumulative", "documents+1", "int", one.required)

@@ -20,12 +20,13 @@ __all__ = ["optional"]
 
 def optional(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
     """The subject with every argument that was found to be taken."""
-    for find in (_weights, _required, _masks, _squares, _positions, _documents, _memory, _flags):
+    subject = _required(subject, trial)
+    for find in (_weights, _masks, _squares, _positions, _documents, _memory, _flags):
         subject = find(subject, takes, trial)
     return subject
 
 
-def _required(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
+def _required(subject: Subject, trial: Trial) -> Subject:
     """Masks that it must be given: whether yes and no, or numbers to add."""
     given = sampled(subject, BATCH)
     if subject.square_mask is not None:
@@ -266,8 +267,18 @@ def _memory(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> S
             numbers = subject.library == "transformers"
             found = _first(subject, "memory_mask", mask_forms(one, numbers=numbers), given, trial)
             if found is not None:
-                return found
+                return _everywhere(found, takes, given, trial)
     return subject
+
+
+def _everywhere(subject: Subject, takes: dict[Role, list[Taken]], given: Given, trial: Trial) -> Subject:
+    """With the mask of the memory told to encoder and decoder both, where each has an argument for it."""
+    mask = subject.memory_mask
+    assert mask is not None
+    others = (one for one in takes.get("memory_mask", []) if "padding" in one.name and one.name != mask.name)
+    also = tuple(one.name for one in others if one.name not in subject.fixed)
+    tried = subject.replace(memory_mask=replace(mask, also=also))
+    return tried if also and trial.answer(tried, given) is not None else subject
 
 
 def _where(subject: Subject, found: Answer, given: Given, trial: Trial) -> Path | None:

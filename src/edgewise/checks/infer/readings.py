@@ -72,21 +72,27 @@ def _pictures(module: nn.Module | None) -> list[tuple[int, ...]]:
 
 
 def heads_of(module: nn.Module | None) -> tuple[int | None, int | None]:
-    """How many heads and key heads a module says it has, by the names people use."""
-    return _number(module, _HEADS), _number(module, _GROUPS)
-
-
-_HEADS = ("num_heads", "n_heads", "n_head", "heads", "num_attention_heads", "nhead", "head_count", "h", "H")
-_GROUPS = ("num_key_value_heads", "n_kv_heads", "num_kv_heads", "kv_heads", "num_kv_groups", "groups", "g", "G")
-
-
-def _number(module: nn.Module | None, names: tuple[str, ...]) -> int | None:
+    """How many heads and key heads a module says it has, by the names people use, in the first part that says it."""
     for one in _modules(module):
-        for name in names:
-            found = vars(one).get(name)
-            if type(found) is int and found > 0:
-                return found
-    return None
+        heads = _number(one, _HEADS)
+        if heads is not None and not type(one).__name__.startswith("Conv"):
+            return heads, _number(one, _GROUPS)
+    return None, None
+
+
+_HEADS = (
+    *("num_heads", "n_heads", "n_head", "heads", "num_attention_heads", "nhead", "head_count", "query_heads"),
+    *("n_q_heads", "num_query_heads", "h", "H"),
+)
+_GROUPS = (
+    *("num_key_value_heads", "n_kv_heads", "n_kv_head", "num_kv_heads", "kv_heads", "num_kv_groups", "groups"),
+    *("n_groups", "g", "G"),
+)
+
+
+def _number(module: nn.Module, names: tuple[str, ...]) -> int | None:
+    values = (vars(module).get(name) for name in names)
+    return next((one for one in values if type(one) is int and one > 0), None)
 
 
 def _modules(module: nn.Module | None) -> list[nn.Module]:

@@ -1,0 +1,66 @@
+import pytest
+import torch
+
+from edgewise.checks.calling import Refused, answer
+from edgewise.checks.infer import subject_of
+from edgewise.checks.route import Route
+from edgewise.checks.sampling import sampled
+from edgewise.tracing import tiny_target
+
+pytest.importorskip("transformers")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "gpt2",
+            "input_ids=ids below 99 (batch, tokens), attention_mask=1 for a real token (batch, key), position_ids=",
+        ),
+        ("bert", "input_ids=ids below 99 (batch, tokens), attention_mask=1 for a real token (batch, key)"),
+        ("t5", "decoder_attention_mask=1 for a real token (batch, key), input_ids=ids (batch, keys), the memory"),
+        ("whisper", "input_features=floats (batch, "),
+        ("vit", "pixel_values=pixels (batch, 3, 64, 64), output_hidden_states=True"),
+        ("roberta", "position_ids=the position of each token, from 1 (batch, query)"),
+    ],
+)
+def test_every_kind_of_model_is_called(name, said):
+    subject = subject_of(tiny_target(name))
+    assert said in str(subject)
+    assert subject.library == "transformers"
+    out = answer(subject, sampled(subject), Route()).out
+    assert out.shape[0] == 2
+    if subject.reads == "ids":
+        assert out.shape[1] == subject.length
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma2", "t5", "whisper", "mamba"])
+def test_a_decoder_goes_on_with_its_cache(name):
+    subject = subject_of(tiny_target(name))
+    given = sampled(subject)
+    whole, parts = (answer(subject, given, Route(cached=cached)).out for cached in ((), (3, 1)))
+    torch.testing.assert_close(parts, whole, atol=1e-5, rtol=1e-4)
+
+
+def test_backends_are_chosen_for_one_call():
+    subject = subject_of(tiny_target("llama"))
+    assert subject.backends == ("eager", "sdpa", "flex_attention")
+    given, before = sampled(subject), subject.target.config._attn_implementation
+    found = {one: answer(subject, given, Route(weights=True, backend=one)) for one in ("eager", "sdpa")}
+    assert subject.target.config._attn_implementation == before
+    torch.testing.assert_close(found["eager"].out, found["sdpa"].out)
+    assert found["eager"].weights is not None
+    assert found["eager"].weights.shape == (2, 4, 8, 8)
+    with pytest.raises(Refused, match="it does not take the attention implementation nonsense"):
+        answer(subject, given, Route(backend="nonsense"))
+
+
+def test_left_padding_comes_with_positions():
+    subject = subject_of(tiny_target("gpt2"))
+    given = sampled(subject, 1)
+    padded = given.replace(
+        tokens=torch.cat([torch.full((1, 2), 41), given.tokens], 1),
+        keep=torch.cat([torch.zeros(1, 2, dtype=torch.bool), torch.ones(1, 8, dtype=torch.bool)], 1),
+    )
+    out = answer(subject, padded, Route(batch=1, mask="left")).out[:, 2:]
+    torch.testing.assert_close(out, answer(subject, given, Route(batch=1)).out, atol=1e-5, rtol=1e-4)
