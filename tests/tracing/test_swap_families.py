@@ -187,6 +187,17 @@ def test_the_backend_of_blocks_is_swapped_as_the_others() -> None:
     torch.testing.assert_close(*outs)
 
 
+def test_another_model_that_runs_meanwhile_is_neither_swapped_nor_captured() -> None:
+    mine, other = (FAMILIES["llama"].build("sdpa") for _ in range(2))
+    inputs = FAMILIES["llama"].inputs("")
+    with torch.no_grad():
+        plain = other(**inputs).logits
+        with swap(mine, out="zeros"), trace(mine) as run:
+            mine(**inputs)
+            assert torch.equal(other(**inputs).logits, plain)
+    assert len(run.calls) == 2
+
+
 def test_cross_attention_alone_is_swapped() -> None:
     model, inputs = FAMILIES["t5"].build("sdpa"), FAMILIES["t5"].inputs("")
     with torch.no_grad(), swap(model, "cross", out="zeros") as done, trace(model) as run:
