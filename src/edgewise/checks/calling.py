@@ -75,7 +75,12 @@ def answer(
     subject, given = _cast(subject, given, route)
     began = time.perf_counter()
     with held(subject, route, gradient=gradient, seed=seed, dropout=dropout, seconds=seconds):
-        found = _whole(subject, given, route) if not route.cached else _stepwise(subject, given, route)
+        try:
+            found = _whole(subject, given, route) if not route.cached else _stepwise(subject, given, route)
+        except Refused:
+            raise
+        except Exception as error:  # what came back, or what the target made of a copy, is like nothing known
+            raise Refused(failed(error)) from None
     found.seconds = time.perf_counter() - began
     return found
 
@@ -102,7 +107,7 @@ def held(
     with (
         torch.inference_mode(False),
         torch.set_grad_enabled(gradient),
-        seeded(seed),
+        seeded(seed, everything=subject.draws),
         moded(subject.held, training=route.training, dropout=dropout),
         quiet(subject),
         backed(subject, route.backend),
@@ -298,9 +303,13 @@ def _changed(was: Tensor, now: Tensor) -> bool:
 
 def failed(error: BaseException) -> str:
     """What a target's error says, in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = lines[0][:200] if lines else "no word"
-    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in text:
         return f"it ran out of memory: {said}"
     if isinstance(error, TimeoutError):
         return said

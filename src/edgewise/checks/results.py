@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from edgewise.checks.subject import Path
 
@@ -39,14 +39,15 @@ def parts(result: Any) -> Iterator[tuple[str | int, Any]]:
         yield from enumerate(result)
     elif is_dataclass(result) and not isinstance(result, type):
         yield from ((one.name, getattr(result, one.name)) for one in fields(result))
-    elif not isinstance(result, Tensor) and hasattr(result, "__dict__"):
+    elif not isinstance(result, Tensor | nn.Module | type) and hasattr(result, "__dict__"):
         yield from vars(result).items()
 
 
 def leaves(result: Any, depth: int = 4) -> Iterator[tuple[Path, Tensor]]:
     """Every tensor in what was returned, and where."""
     if isinstance(result, Tensor):
-        yield (), result
+        if result.layout == torch.strided and not result.is_nested:
+            yield (), result
     elif depth:
         for name, one in parts(result):
             for path, leaf in leaves(one, depth - 1):

@@ -158,6 +158,8 @@ class Subject:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     random: bool = False
     """Whether it draws random numbers in evaluation mode."""
+    draws: bool = True
+    """Whether it may draw from Python's or numpy's global random numbers, beside torch's."""
     mutates: tuple[str, ...] = ()
     """Arguments that it writes into."""
     finite: bool = True

@@ -1,8 +1,10 @@
 import functools
+import random
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -218,6 +220,7 @@ class _Deaf(callees.Layer):
         (_Hungry, "it ran out of memory: "),
         (_Deaf, "_Deaf takes no argument that it could read from: say how it is called by a Subject"),
         (_Silent, "_Silent has no forward and no method that reads something: say which by method="),
+        (callees.Plain().to("meta"), "Plain is on the meta device, which holds no numbers: give it weights first"),
         (3, "wanted a module, a function of attention, or what makes one; got int"),
     ],
 )
@@ -253,6 +256,15 @@ def test_what_a_target_does_beside_is_noticed():
     assert subject_of(callees.Writing()).mutates == ("x",)
     assert subject_of(callees.Random()).random
     assert "draws random numbers in evaluation mode" in _said(callees.Random())
+
+
+def test_what_is_drawn_elsewhere_is_noticed():
+    class Elsewhere(callees.Layer):
+        def forward(self, x):
+            return self.project(x) * random.random() * np.random.random()
+
+    subject = subject_of(Elsewhere())
+    assert (subject.random, subject.draws, subject_of(callees.Random()).draws) == (True, True, False)
 
 
 def test_an_argument_that_nothing_could_be_given_to_is_told():

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from edgewise.checks.calling import Refused, answer, call, held
 from edgewise.checks.declared import Declared
+from edgewise.checks.frozen import drawn
 from edgewise.checks.infer.caches import cached
 from edgewise.checks.infer.functions import functions, more_shapes, sized
 from edgewise.checks.infer.library import is_library, library_readings, library_takes
@@ -114,6 +116,8 @@ def _place(called: Called) -> tuple[nn.Module | None, torch.dtype, torch.device]
     floats = next(
         (one for each in held for one in [*each.parameters(), *each.buffers()] if one.is_floating_point()), None
     )
+    if floats is not None and floats.is_meta:
+        raise ArgumentError(f"{called.name} is on the meta device, which holds no numbers: give it weights first")
     if floats is None:
         return module, torch.get_default_dtype(), torch.device("cpu")
     return module, floats.dtype, floats.device
@@ -175,7 +179,8 @@ def _whole(
             if trial.answer(sized(subject, one), sampled(sized(subject, one), BATCH))
         ]
         subject = subject.replace(shapes=(*subject.shapes, *shapes))
-    subject = subject.replace(random=_draws(subject, trial), longest=told.get("longest", _longest(subject, trial)))
+    subject = _chance(subject, trial)
+    subject = subject.replace(longest=told.get("longest", _longest(subject, trial)))
     kind = (
         "function" if subject.reads == "qkv" else "model" if subject.reads in ("ids", "pixels", "features") else "layer"
     )
@@ -186,16 +191,19 @@ def _whole(
     return subject.replace(kind=kind, pads_by_id=by_id, **plain)
 
 
-def _draws(subject: Subject, trial: Trial) -> bool:
-    """Whether what it answers in evaluation mode depends on random numbers."""
-    from edgewise.checks.calling import Refused, answer
-
+def _chance(subject: Subject, trial: Trial) -> Subject:
+    """Whether what it answers in evaluation mode depends on random numbers, and whether it draws other than torch's."""
     given = sampled(subject, BATCH)
     try:
+        with held(subject, PLAIN, seconds=trial.left):
+            before = str(drawn())
+            call(subject, given.to(subject.dtype, subject.device), PLAIN)
+            draws = str(drawn()) != before
         one, two = (answer(subject, given, PLAIN, seed=seed, seconds=trial.left) for seed in (0, 1))
     except Refused:
-        return False
-    return not torch.equal(torch.nan_to_num(one.out), torch.nan_to_num(two.out))
+        return subject
+    different = not torch.equal(torch.nan_to_num(one.out), torch.nan_to_num(two.out))
+    return subject.replace(random=different, draws=draws)
 
 
 def _longest(subject: Subject, trial: Trial) -> int | None:
