@@ -126,6 +126,6 @@ def a_bias_that_grows_with_the_query_alone(ok):
     return _biased(lambda slopes, far: -slopes * (far if ok else torch.arange(far.size(0))[:, None].to(far.dtype)))
 
 
-@case("position", "K5", graph=causal(), positions=True)
+@case("position", "K5", "K2", graph=causal(), positions=True)
 def no_bias_where_order_is_claimed(ok):
     return _biased(lambda slopes, far: -slopes * far * ok)
