@@ -301,6 +301,22 @@ def test_fifty_tiles_at_once_of_sixteen_thousand_tokens(capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_another_run_stands_beside_it(shown, calls):
+    other = Seen(Record(calls[:1], target="another"))
+    page = Page(Seen(shown), token="secret", other=other)
+    serving = Serving(page)
+    thread = threading.Thread(target=serving.run)
+    thread.start()
+    port = int(urlsplit(serving.address).port)
+    try:
+        body = ask(port, "/?token=secret")[2]
+        assert b'"other": {"run": "other", "scene"' in body
+        assert json.loads(ask(port, "/api/scene", x_edgewise_run="other")[2])["target"] == "another"
+    finally:
+        serving.stop()
+        thread.join(10)
+
+
 def test_a_port_that_is_taken_is_a_sentence(shown, port):
     with pytest.raises(RunError, match=rf"port {port} cannot be used \(Address already in use\)"):
         Serving(Page(Seen(shown)), port)

@@ -4,7 +4,7 @@ import { App } from "./app";
 import type { Record } from "./record";
 import type { Scene } from "./scene";
 import { Session } from "./session";
-import { opened } from "./source/open";
+import { opened, openedBeside } from "./source/open";
 import { unpacked } from "./source/unpack";
 import { linked } from "./state";
 import style from "./style.css?inline";
@@ -38,7 +38,7 @@ export function render({
   } else if (!record.scene.sites.length) {
     mount(<p class="failed">{record.scene.target}: there is no call of attention in this record.</p>, place);
   } else {
-    const session = new Session(opened(record), links ? location.hash : "", signal);
+    const session = new Session(opened(record), links ? location.hash : "", signal, openedBeside(record));
     if (links) {
       undo = effect(() => {
         const link = linked(session.state.value, session.original.value.scene);
@@ -75,7 +75,7 @@ if (place !== null) {
   document.title = `edgewise · ${scene.target}`;
   const record: Record =
     place.getAttribute("data-edgewise") === "server"
-      ? { scene, server: { url: "", token: held.token, run: "" } }
+      ? { scene, server: { url: "", token: held.token, run: "" }, other: held.other ?? null }
       : { scene, packed: held.packed, bytes: unpacked(document.getElementById("packed")?.textContent ?? "") };
   render({ record, element: place, links: true });
 }

@@ -5,7 +5,7 @@ export type Record =
   /** Queries, keys and values in the page itself: `bytes` as views/packing.py lays them out, `packed` its index. */
   | { scene: Scene; packed: PackedCall[]; bytes: ArrayBuffer }
   /** A server: every request carries the token. */
-  | { scene: Scene; server: Server };
+  | { scene: Scene; server: Server; other?: { scene: Scene; run: string } | null };
 
 export interface Server {
   /** "" for the page's own. */

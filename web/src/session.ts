@@ -15,17 +15,51 @@ export class Session {
   readonly busy = signal("");
   /** What went wrong last, in words. */
   readonly failed = signal("");
-  /** Another run beside this one; null for none. */
-  readonly beside: Signal<{ source: Source; name: string } | null> = signal(null);
+  /** Another run to stand beside this one, such as another checkpoint's; null for none. */
+  readonly other: Source | null;
 
   private readonly ended: AbortSignal;
 
-  constructor(source: Source, link: string, ended: AbortSignal) {
+  constructor(source: Source, link: string, ended: AbortSignal, other: Source | null = null) {
     this.source = signal(source);
     this.original = signal(source);
+    this.other = other;
     this.state = signal(link ? restored(link, source.scene) : beginning(source.scene));
     this.ended = ended;
-    if (this.state.value.switches.length) void this.flip(this.state.value.switches);
+    void this.resumed(link);
+  }
+
+  /** What a link asks of the model: its text, then its switches. */
+  private async resumed(link: string): Promise<void> {
+    const { text, generate, switches } = this.state.value;
+    if (text && this.original.value.reading !== undefined) {
+      await this.read(text, generate);
+      this.state.value = restored(link, this.original.value.scene);
+    }
+    if (switches.length) await this.flip(this.state.value.switches);
+  }
+
+  /** What stands beside the matrix, and its name; null for nothing. */
+  get beside(): { source: Source; where: Where; name: string } | null {
+    const { beside } = this.state.value;
+    const here = this.where;
+    if (beside === "before") {
+      return { source: this.original.value, where: here, name: "as it was" };
+    }
+    if (beside === "other" && this.other !== null) {
+      const site = this.other.scene.sites.find((one) => one.name === here.site) ?? this.other.scene.sites[0];
+      const call = site?.calls.find((one) => one.index === here.call) ?? site?.calls.at(-1);
+      if (site === undefined || call === undefined) return null;
+      const where = { site: site.name, call: call.index, head: Math.min(here.head, site.heads - 1), batch: 0 };
+      return { source: this.other, where, name: this.other.scene.target };
+    }
+    const found = /^head:(\d+)@(.*)$/.exec(beside);
+    const site = this.source.value.scene.sites.find((one) => one.name === found?.[2]);
+    const call = site?.calls.find((one) => one.index === here.call) ?? site?.calls.at(-1);
+    const head = Number(found?.[1]);
+    if (site === undefined || call === undefined || !(head < site.heads)) return null;
+    const where = { site: site.name, call: call.index, head, batch: Math.min(here.batch, call.batch - 1) };
+    return { source: this.source.value, where, name: `${site.name}, head ${head}` };
   }
 
   /** Change part of the state. */
@@ -93,7 +127,7 @@ export class Session {
         const { view, head, stage, side } = this.state.value;
         this.original.value = made;
         this.source.value = made;
-        this.state.value = { ...beginning(made.scene), view, stage, side };
+        this.state.value = { ...beginning(made.scene), view, stage, side, text, generate };
         this.open(made.scene.sites.find((one) => one.name === this.state.value.site)?.name ?? "", head);
         this.go({ view });
       });

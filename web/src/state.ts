@@ -28,6 +28,12 @@ export interface State {
   direction: Direction;
   side: Side;
   switches: Switch[];
+  /** What stands beside the matrix: "" for nothing, "before", "other", or "head:3@site". */
+  beside: string;
+  /** The text that was asked for; "" for the first one. */
+  text: string;
+  /** How many tokens were written after it. */
+  generate: number;
   rung: string;
 }
 
@@ -59,6 +65,9 @@ export function beginning(scene: Scene): State {
     direction: "reads",
     side: "reads",
     switches: [],
+    beside: "",
+    text: "",
+    generate: 0,
     rung: "",
   };
 }
@@ -96,6 +105,9 @@ export function restored(link: string, scene: Scene): State {
   state.hideFirst = said.get("hideFirst") === "true";
   state.filter = said.get("filter") ?? "";
   state.rung = said.get("rung") ?? "";
+  state.beside = said.get("beside") ?? "";
+  state.text = said.get("text") ?? "";
+  state.generate = number(said.get("generate")) ?? 0;
   const calls = scene.sites.find((one) => one.name === state.site)?.calls ?? [];
   const call = calls.find((one) => one.index === number(said.get("call"))) ?? calls.at(-1);
   if (call !== undefined) {

@@ -39,6 +39,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     shown("--head", type=int, metavar="N", help="with --print: this head as a picture")
     shown("--query", type=int, metavar="N", help="with --print: what this query reads, the most first")
     shown("--key", type=int, metavar="N", help="with --print: the arithmetic of this cell")
+    shown("--beside", metavar="OTHER", help="another record, or another model on the same text, to stand beside it")
     shown("--port", type=int, default=0, metavar="N", help="serve on this port (default: any that is free)")
     shown("--no-open", action="store_true", help="do not open a browser")
 
@@ -85,6 +86,14 @@ def _opened(arguments: argparse.Namespace) -> "tuple[Seen, Live | None]":
     return live.first(given(arguments)), live
 
 
+def _beside(arguments: argparse.Namespace) -> "Seen | None":
+    """Return what stands beside it: a record, or a model on the same text."""
+    if arguments.beside is None:
+        return None
+    other = argparse.Namespace(**{**vars(arguments), "target": arguments.beside, "tiny": None})
+    return _opened(other)[0]
+
+
 def _reads_nothing(arguments: argparse.Namespace) -> bool:
     names = ("text", "text_file", "prompt", "ids", "inputs", "image", "audio", "generate")
     return all(getattr(arguments, name) is None for name in names)
@@ -96,7 +105,7 @@ def _serve(seen: "Seen", live: "Live | None", arguments: argparse.Namespace) -> 
     from edgewise.views.serving import Serving
 
     bundle()
-    serving = Serving(Page(seen, live), arguments.port)
+    serving = Serving(Page(seen, live, other=_beside(arguments)), arguments.port)
 
     def ready(address: str) -> None:
         print(f"edgewise view: {address}\nCtrl-C ends it", flush=True)

@@ -7,17 +7,19 @@ from collections import OrderedDict
 from edgewise.errors import ArgumentError
 from edgewise.views.live import Seen
 
-__all__ = ["Runs"]
+__all__ = ["OTHER", "Runs"]
+
+OTHER = "other"
 
 HELD = 12
 """Runs that were asked for; the oldest are forgotten."""
 
 
 class Runs:
-    """Runs by name; "" is the first."""
+    """Runs by name; "" is the first, `OTHER` the one that stands beside it from the start."""
 
-    def __init__(self, first: Seen) -> None:
-        self._first = first
+    def __init__(self, first: Seen, other: Seen | None = None) -> None:
+        self._first, self._other = first, other
         self._asked: OrderedDict[str, Seen] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -33,6 +35,8 @@ class Runs:
     def __getitem__(self, name: str) -> Seen:
         if not name:
             return self._first
+        if name == OTHER and self._other is not None:
+            return self._other
         with self._lock:
             if name not in self._asked:
                 raise ArgumentError("this run is no longer held by the server: ask for it again")

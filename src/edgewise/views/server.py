@@ -25,7 +25,7 @@ from edgewise.views.guard import Guard
 from edgewise.views.html import bundle
 from edgewise.views.live import NONE, Live, Seen
 from edgewise.views.pictures import Pictures
-from edgewise.views.runs import Runs
+from edgewise.views.runs import OTHER, Runs
 from edgewise.views.scene import scene
 from edgewise.views.trainings import Trainings
 
@@ -43,11 +43,15 @@ class Page:
         seen: what it shows.
         live: the model, where it is at hand.
         token: what requests must carry; made here where none is given.
+        other: another run, to stand beside it.
     """
 
-    def __init__(self, seen: Seen, live: Live | None = None, token: str | None = None) -> None:
+    def __init__(
+        self, seen: Seen, live: Live | None = None, token: str | None = None, other: Seen | None = None
+    ) -> None:
         self.token = secrets.token_urlsafe(16) if token is None else token
-        self._live, self._runs, self._pictures = live, Runs(seen), Pictures()
+        self._live, self._runs, self._pictures = live, Runs(seen, other), Pictures()
+        self._other = other is not None
         self._trainings = None if live is None else Trainings(live, self._runs)
         self._numbers = anyio.CapacityLimiter(AT_ONCE)
         self._model = anyio.CapacityLimiter(1)
@@ -65,7 +69,9 @@ class Page:
 
     async def _page(self, request: Request) -> Response:
         del request
-        whole = {"scene": await anyio.to_thread.run_sync(self._scene, ""), "token": self.token}
+        whole: dict[str, Any] = {"scene": await anyio.to_thread.run_sync(self._scene, ""), "token": self.token}
+        if self._other:
+            whole["other"] = {"run": OTHER, "scene": await anyio.to_thread.run_sync(self._scene, OTHER)}
         text = json.dumps(whole, allow_nan=False).replace("<", "\\u003c")
         return HTMLResponse(
             '<!doctype html>\n<html lang="en"><meta charset="utf-8">'

@@ -10,6 +10,7 @@ import type { Stage } from "../scene";
 import type { Session } from "../session";
 import type { Direction, Side } from "../state";
 import { labels as labelled } from "../tokens";
+import { Beside } from "./beside";
 import { Exports } from "./exports";
 import { Lines } from "./lines";
 import { useComing } from "./use";
@@ -120,13 +121,8 @@ export function HeadView({ session }: { session: Session }) {
         <div>
           <Matrix
             {...{ source, where, call, labels, pick, failed }}
-            {...{
-              stage: state.stage,
-              log: state.log,
-              hideFirst: state.hideFirst,
-              query: state.query,
-              keyAt: state.key,
-            }}
+            {...{ stage: state.stage, log: state.log, hideFirst: state.hideFirst }}
+            {...{ query: state.query, keyAt: state.key }}
             view={state.rows !== null && state.keys !== null ? { rows: state.rows, keys: state.keys } : null}
             viewed={(view) =>
               session.go(
@@ -144,6 +140,7 @@ export function HeadView({ session }: { session: Session }) {
             </p>
           )}
           <Exports session={session} labels={labels} />
+          <Beside session={session} />
         </div>
         <div class="side">
           <div class="tabs" role="tablist" aria-label="beside the matrix">
