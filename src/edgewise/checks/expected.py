@@ -40,9 +40,8 @@ class Expected:
         return not bool(self.cells.triu(1 + key - query).any())
 
     def __str__(self) -> str:
-        return (
-            f"{self.graph!r} ({self.source}: {self.says})" if self.graph is not None else f"{self.source}: {self.says}"
-        )
+        named = "edges without a name" if self.graph is None else repr(self.graph)
+        return f"{named} ({self.source}: {self.says})"
 
 
 def declared_graph(declared: Declared) -> Graph | None:

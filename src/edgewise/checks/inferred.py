@@ -7,7 +7,7 @@ oneself. Each of those is one slip away from one that people do mean, and that o
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.graphs import Graph, causal, full, recognise
+from edgewise.graphs import Graph, causal, full, recognise, window
 
 __all__ = ["inferred"]
 
@@ -31,15 +31,13 @@ def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarr
         return causal(), "one of its routes is causal"
     if _alike(measured, ~lower):
         return causal(), "every output depends on later tokens alone, the complement of what is usual"
-    future, past = np.triu(measured, 1), measured & lower
-    ahead = np.where(future, np.arange(measured.shape[1])[None] - np.arange(measured.shape[0])[:, None], 0)
-    if _alike(past, lower) and 0 < int(ahead.max()) <= 2 < measured.shape[0] - int(ahead.max()):
-        return causal(), f"all of the past and no more than {int(ahead.max())} of the future"
+    future = np.triu(measured, 1)
+    for ahead in (1, 2):
+        if ahead + 2 < len(measured) and _alike(measured, window(len(measured), ahead=ahead).dense(*measured.shape)):
+            return causal(), f"all of the past and {ahead} of the future"
     alone = _alike(measured, np.zeros_like(measured))
     # What a token says reaches its own output beside attention, so that a hidden diagonal may not be seen.
-    named = next(
-        (one for cells in (measured, measured | np.eye(*measured.shape, dtype=bool)) if (one := recognise(cells))), None
-    )
+    named = recognise(measured) or recognise(measured | np.eye(*measured.shape, dtype=bool))
     if named is not None and not alone:
         return named, "as measured"
     if not future.any() and not alone:

@@ -14,6 +14,8 @@ __all__ = ["SPECIAL", "random_input"]
 SPECIAL = 40
 """Ids below this may have a meaning of their own."""
 
+ROWS = 8
+
 
 class Sizes(NamedTuple):
     """How much of everything."""
@@ -56,7 +58,7 @@ def _tokens(subject: Subject, sizes: Sizes, chance: torch.Generator) -> Tensor:
 def _ids(subject: Subject, shape: tuple[int, ...], chance: torch.Generator) -> Tensor:
     most = subject.vocabulary or 2
     low = min(SPECIAL, most // 2)
-    ids = torch.randint(low, most, shape, generator=chance)
+    ids = torch.randint(low, most, _rows(shape), generator=chance)[: shape[0]]
     if subject.pad is not None:
         other = subject.pad + 1 if subject.pad + 1 < most else max(0, subject.pad - 1)
         ids[ids == subject.pad] = other
@@ -64,7 +66,12 @@ def _ids(subject: Subject, shape: tuple[int, ...], chance: torch.Generator) -> T
 
 
 def _floats(subject: Subject, shape: tuple[int, ...], chance: torch.Generator) -> Tensor:
-    return torch.randn(shape, generator=chance, dtype=torch.float64).to(subject.dtype)
+    return torch.randn(_rows(shape), generator=chance, dtype=torch.float64)[: shape[0]].to(subject.dtype)
+
+
+def _rows(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """As many rows as any route has: a row has the same numbers in a batch of any size."""
+    return (max(ROWS, shape[0]), *shape[1:])
 
 
 def _of_function(subject: Subject, sizes: Sizes, chance: torch.Generator) -> Given:

@@ -64,7 +64,8 @@ def reads(lab: "Lab", route: Route) -> Reads | None:
     def first(asked: Given) -> Captured | None:
         with trace(target, check="none", copy=True) as run:
             lab.asked(asked, route)
-        return next((one for one in run.calls if one.site.kind == "self"), None)
+        own = (one for one in run.calls if one.site.kind == "self" and one.query.shape[2] == length)
+        return next(own, None)
 
     try:
         still, moved = first(copies), first(copies.replace(tokens=tokens))
@@ -79,7 +80,7 @@ def reads(lab: "Lab", route: Route) -> Reads | None:
 def writes(lab: "Lab", route: Route) -> Writes | None:
     """Which outputs move with each row that the last site gives out; None where no site is seen."""
     given = lab.given(route)
-    calls = [one for one in _calls(lab, route) if one.kind == "self"]
+    calls = _calls(lab, route)
     target = lab.traced(route)
     if not calls or route in lab.mixing or route.cached:
         return None
@@ -96,8 +97,8 @@ def writes(lab: "Lab", route: Route) -> Writes | None:
         return shifted
 
     try:
-        before = _with(lab, route, copies, target, len(_calls(lab, route)), lambda out: out.clone())
-        after = _with(lab, route, copies, target, len(_calls(lab, route)), change)
+        before = _with(lab, route, copies, target, len(calls), lambda out: out.clone())
+        after = _with(lab, route, copies, target, len(calls), change)
     except (Refused, RuntimeError):
         return None
     moved = apart(after, before)
