@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add a test for each property of each target, before others choose among them."""
-    for name in config.getoption("--edgewise"):
+    for name in config.getoption("--edgewise") or ():
         target = CheckTarget.from_parent(session, name=name, nodeid=f"edgewise::{name}")
         items.extend(target.collect())
 
@@ -131,10 +131,10 @@ def _options(config: pytest.Config) -> dict[str, Any]:
         from edgewise.errors import EdgewiseError
 
         try:
-            found["baseline"] = Baseline.read(config.getoption("--edgewise-baseline"))
+            found["baseline"] = Baseline.read(str(config.getoption("--edgewise-baseline")))
         except EdgewiseError as mistake:
             raise pytest.UsageError(f"--edgewise-baseline: {mistake}") from None
-    for said in config.getoption("--edgewise-allow"):
+    for said in config.getoption("--edgewise-allow") or ():
         name, _, why = said.partition("=")
         if not why.strip():
             raise pytest.UsageError(f"--edgewise-allow wants PROPERTY=REASON, with a reason; got {said!r}")

@@ -163,7 +163,7 @@ def test_a_baseline_knows_what_was_there_and_nothing_new(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_no_baseline_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="wanted a baseline; there is no file .*: write it with --write-baseline"):
+    with pytest.raises(MissingError, match=r"wanted a baseline; there is no file .*: write it with --write-baseline"):
         Baseline.read(tmp_path / "none.json")
     file = tmp_path / "other.json"
     for text, says in (

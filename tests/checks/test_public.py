@@ -1,4 +1,4 @@
-"""The twelve public cases: each that is wrong is told by one finding that names its cause, each that is right is clean."""
+"""The twelve public cases: what is wrong is told by one finding that names its cause, what is right is clean."""
 
 import importlib.util
 import sys

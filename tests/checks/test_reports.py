@@ -159,7 +159,7 @@ def test_the_verdict_and_the_exit_status_say_the_same(report: Report, status: in
 
 def test_raising_for_failures_tells_the_whole_report_and_else_returns_it() -> None:
     assert HOLDS.raise_for_failures() is HOLDS
-    with pytest.raises(CheckFailure, match="my.py:build: 1 fault") as raised:
+    with pytest.raises(CheckFailure, match=r"my\.py:build: 1 fault") as raised:
         FAILS.raise_for_failures()
     assert str(FAILS) in str(raised.value)
     assert isinstance(raised.value, AssertionError)

@@ -89,9 +89,11 @@ def _reports(arguments: argparse.Namespace) -> "list[Report]":
         for one in _each(arguments):
             tell("loading the model")
             target = named(one)
-            what = f"{target.name}: " if target.name else ""
-            how["tell"] = lambda name, done, many, what=what: tell(f"{what}{name} ({done}/{many})")
-            reports.append(check(target, **how))
+
+            def told(name: str, done: int, many: int, whose: str = target.name) -> None:
+                tell(f"{whose}: {name}", done, many, "properties")
+
+            reports.append(check(target, tell=told, **how))
     return reports
 
 
