@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from edgewise.checks.calling import Refused, answer, call, first_cache, held, place_of
+from edgewise.checks.answers import place_of
+from edgewise.checks.calling import Refused, answer, call, first_cache, held
 from edgewise.checks.infer.names import Role, Taken, parameters, roles
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
 from edgewise.checks.results import parts, tensors
