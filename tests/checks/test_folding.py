@@ -110,7 +110,7 @@ def test_every_kind_that_explains_has_a_place_and_explains_properties_or_kinds_t
     names = {one.name for one in PROPERTIES}
     for kind, may in CAUSES.items():
         assert rank(kind) < rank("L1"), kind
-        assert set(may) - names <= {"H3", "K4", "F3"}, kind
+        assert set(may) - names <= {"H3", "K4", "K5", "F3"}, kind
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(["I1", "J4", "K1", "D1", "C1"], 2)))
@@ -135,3 +135,24 @@ def test_rows_that_are_mixed_explain_that_the_size_of_the_batch_matters() -> Non
         ("batch-leak", [("E1", PLAIN)], [PLAIN]),
         ("path-mismatch", [("L6", single)], [PLAIN, single]),
     ) == [("E1", ["L6"])]
+
+
+def test_a_mask_that_hides_nothing_changes_something_where_only_one_of_both_has_the_fault() -> None:
+    ones = Route(mask="ones")
+    assert told(
+        ("future-leak", [("A1", ones)], [PLAIN, ones]),
+        ("path-mismatch", [("L6", ones)], [PLAIN, ones]),
+    ) == [("A1", ["L6"])]
+
+
+def test_a_doubt_about_the_same_kind_is_told_with_the_failure() -> None:
+    several = (seen("normalisation", "H3", LEFT), seen("normalisation", "H3", FUSED, warning=True))
+    (found,) = folded([Looked("normalisation", several, (LEFT, FUSED))])
+    assert (found.cause.warning, found.routes, len(found.consequences)) == (False, (LEFT,), 1)
+
+
+def test_dropout_in_evaluation_is_the_cause_of_weights_that_do_not_sum_to_one() -> None:
+    assert told(
+        ("normalisation", [("H4", PLAIN)], [PLAIN]),
+        ("path-mismatch", [("L4", PLAIN)], [PLAIN]),
+    ) == [("L4", ["H4"])]

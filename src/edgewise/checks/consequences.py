@@ -8,11 +8,14 @@ __all__ = ["CAUSES", "follows", "rank", "uneven"]
 
 _SEES = ("future-leak", "lost-visibility", "wrong-pattern", "padding-leak", "packing-leak", "batch-leak")
 _PATHS = ("path-mismatch",)
-# A mask that is wrong leaves rows without a key (H3) and makes the number of pads matter (K4).
-_MASK = (*_SEES, *_PATHS, "mask-meaning", "H3", "K4")
+# A mask that is wrong leaves rows without a key (H3), makes the number of pads matter (K4), and added is a bias (K5).
+_MASK = (*_SEES, *_PATHS, "mask-meaning", "H3", "K4", "K5")
 _AXES = (*_SEES, *_PATHS, "mask-meaning", "head-mapping", "position", "H3")
 
 CAUSES: dict[str, tuple[str, ...]] = {
+    # dropout where there should be none changes every number
+    "L4": ("normalisation", "scale", "head-mapping", "position", *_PATHS),
+    "L5": ("normalisation", "scale", *_PATHS),
     # what a mask means is wrong: every sight of it is
     "G1": _MASK,
     "G4": _MASK,
@@ -30,6 +33,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     # a softmax over the wrong axis, or with the wrong denominator, lets hidden cells be felt and bends every number
     "H1": (*_SEES, *_PATHS, "mask-meaning", "scale", "position", "head-mapping", "normalisation"),
     "H2": (*_SEES, *_PATHS, "mask-meaning", "scale", "K4", "normalisation"),
+    "H4": (*_SEES, *_PATHS, "mask-meaning", "scale", "K4"),
     # edges
     "A2": (*_SEES, *_PATHS, "H3", "K4"),
     "C3": (*_SEES, *_PATHS, "H3", "K4"),
@@ -53,7 +57,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "F1": ("packing-leak", "position", *_PATHS),
     "F3": ("packing-leak", "position", *_PATHS),
     # numbers
-    "H4": ("scale", *_PATHS),
     "J4": _PATHS,
     "J5": ("scale", *_PATHS),
     "I4": _PATHS,

@@ -104,7 +104,7 @@ def _follows(one: Observation, cause: _Group) -> bool:
         return False
     first = cause.first
     if one.property == first.property:
-        return cause.on(one.route)
+        return cause.on(one.route) or (one.warning and one.kind == first.kind)
     if not follows(first.kind, one.property, one.kind):
         return False
     if one.property == "path-mismatch":

@@ -37,9 +37,11 @@ def nearness(one: Route, other: Route) -> int | None:
 
 
 def plainer(route: Route) -> tuple[Route, ...]:
-    """Return what a route is compared with: the same input on the plain way, and each choice undone alone."""
+    """Return what a route is compared with: the same on the plain way, and each choice undone alone."""
     undone: dict[str, Any] = {name: _PLAIN[name] for name in _made(route) if name not in _INPUT}
     alone = [replace(route, **{name: value}) for name, value in undone.items()]
+    if route.mask in ("none", "ones"):  # which must give the same
+        alone.append(replace(route, mask="ones" if route.mask == "none" else "none"))
     return tuple(dict.fromkeys([replace(route, **undone), *alone]))
 
 
