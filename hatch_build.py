@@ -1,6 +1,7 @@
 """Builds the page's bundle when a wheel is built from source, with the Node.js of a Python package: no other is needed.
 
-`python hatch_build.py` does the same by hand, and `python hatch_build.py npm run test` runs any command of web/.
+`python hatch_build.py` does the same by hand where web/ is newer than the bundle, and `python hatch_build.py npm run
+test` runs any command of web/.
 """
 
 import os
@@ -25,11 +26,19 @@ class BundleHook(BuildHookInterface[Any]):
 
 
 def bundle() -> None:
-    """Install what the page is built with, as its lock file says, and build it."""
+    """Build the page, unless the bundle is newer than all that it is built from."""
+    sources = [WEB / "package-lock.json", WEB / "vite.config.ts", *(WEB / "src").rglob("*.*")]
+    if BUNDLE.is_file() and BUNDLE.stat().st_mtime >= max(one.stat().st_mtime for one in sources):
+        return
+    install()
+    web("npm", "run", "build")
+
+
+def install() -> None:
+    """Install what the page is built with, as its lock file says, unless it is there."""
     installed = WEB / "node_modules" / ".package-lock.json"
     if not installed.is_file() or installed.stat().st_mtime < (WEB / "package-lock.json").stat().st_mtime:
         web("npm", "ci")
-    web("npm", "run", "build")
 
 
 def web(program: str, *arguments: str) -> None:
@@ -49,4 +58,8 @@ def web(program: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    web(*sys.argv[1:]) if len(sys.argv) > 1 else bundle()
+    if len(sys.argv) > 1:
+        install()
+        web(*sys.argv[1:])
+    else:
+        bundle()

@@ -176,9 +176,6 @@ class Model:
             if stop():
                 return
 
-    def ladder(self):
-        return {"rungs": ["average"]}
-
 
 @pytest.fixture
 def live(shown):
