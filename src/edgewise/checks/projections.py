@@ -6,7 +6,6 @@ A projection is found again by the lengths of its vectors: a rotation keeps them
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from edgewise.checks.products import Produced

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["Bent", "bent", "bias_of"]
 
 ALIKE = 1e-3
+HIDES = -16.0
+"""What is lower is there to hide a key, not to say how far away it is."""
 
 
 class Bent(NamedTuple):
@@ -41,6 +43,7 @@ def bent(bias: Tensor, allowed: Tensor) -> Bent | None:
         allowed: bool (heads, query, key)
     """
     steps = bias[..., 1:] - bias[..., :-1]
+    allowed = allowed & (bias > HIDES)
     there = allowed[..., 1:] & allowed[..., :-1] & steps.isfinite()
     size = float(steps.masked_fill(~there, 0).abs().max()) if bool(there.any()) else 0.0
     if size < 1e-9:
@@ -91,13 +94,17 @@ def _sloped(got: list[float]) -> Bent | None:
         return None
     told, meant = _told(got), _told(wanted)
     if all(one < 0 for one in got):
-        return Bent(f"the bias rises with the distance, by {_told([-one for one in got])}", f"it falls, by {meant}", "its sign")
+        return Bent(
+            f"the bias rises with the distance, by {_told([-one for one in got])}", f"it falls, by {meant}", "its sign"
+        )
     if many > 1 and _same(sorted(got), sorted(wanted)):
         head = next(at for at, (one, other) in enumerate(zip(got, wanted, strict=True)) if not _same([one], [other]))
         return Bent(f"slopes {told}", meant, "the slopes of the heads are in another order", head)
     ratios = [one / other for one, other in zip(got, wanted, strict=True)]
     if many > 1 and _same(ratios, [ratios[0]] * many):
-        return Bent(f"slopes {told}", meant, f"all slopes are multiplied with {ratios[0]:.4g}, as if scaled with the scores")
+        return Bent(
+            f"slopes {told}", meant, f"all slopes are multiplied with {ratios[0]:.4g}, as if scaled with the scores"
+        )
     if many > 1 and _same(got, [got[0]] * many):
         return Bent(f"one slope for all heads, {got[0]:.4g}", meant, "each head is to have its own slope")
     series = got[0] > 0 and _same(got, [got[0] ** (head + 1) for head in range(many)])

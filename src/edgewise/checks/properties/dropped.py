@@ -72,12 +72,11 @@ def dropped(lab: "Lab") -> Iterator[Observation | None]:
     if module is None or lab.subject.random or lab.subject.reads not in ("ids", "floats") or lab.subject.library:
         return
     rates = _set(module)
-    if not rates:
-        return
     for route in lab.where(training=False, cached=(), packed=False, contiguous=True, mask=lab.plain.mask):
         if route.dtype is None and route.batch > 1:
             try:
-                yield _looked(lab, replace(route, training=True), rates)
+                if rates or random_in(lab, replace(route, training=True)):
+                    yield _looked(lab, replace(route, training=True), rates)
             except (Refused, Skip):
                 continue
 
@@ -88,8 +87,7 @@ def _set(module: nn.Module) -> dict[str, float]:
     for name, one in module.named_modules():
         for key in NAMES:
             value = vars(one).get(key)
-            plain = key != "p" or "dropout" in type(one).__name__.lower()
-            if type(value) is float and 0 < value < 1 and plain:
+            if type(value) is float and 0 < value < 1:
                 found[f"{name}.{key}".strip(".")] = value
     return found
 
@@ -101,13 +99,21 @@ def _looked(lab: "Lab", route: Route, rates: dict[str, float]) -> Observation | 
         one = answer(lab.subject, given, route, seed=0, dropout=True).out
     other = answer(lab.subject, given, route, seed=1, dropout=True).out
     if torch.equal(one, other):
-        return _said(route, "two answers in training are the same", f"dropout at {told}", "dropout is set and never used")
+        return None if not rates else _said(
+            route, "two answers in training are the same", f"dropout at {told}", "dropout is set and never used"
+        )
     if "dropped before the softmax" in " ".join(run.unexplained.values()):
-        return _said(route, "scores are dropped, not weights", f"dropout of weights at {told}", "dropout before the softmax")
+        return _said(
+            route, "scores are dropped, not weights", f"dropout of weights at {told}", "dropout before the softmax"
+        )
     for call in run.calls:
-        if call.dropout and not any(abs(call.dropout - value) < 1e-6 for value in rates.values()):
+        if rates and call.dropout and not any(abs(call.dropout - value) < 1e-6 for value in rates.values()):
             kept = any(abs(call.dropout - 1 + value) < 1e-6 for value in rates.values())
-            likely = "the share that is kept was handed over as the share that is dropped" if kept else "another rate is used"
+            likely = (
+                "the share that is kept was handed over as the share that is dropped"
+                if kept
+                else "another rate is used"
+            )
             return _said(route, f"attention drops {call.dropout:g} of its weights", told, likely, call.site.name)
     return _by_hand(lab, route, rates, told)
 
@@ -128,11 +134,17 @@ def _by_hand(lab: "Lab", route: Route, rates: dict[str, float], told: str) -> Ob
         return None
     factor = median(left.tolist())
     if abs(factor * (1 - rate) - 1) > 0.05:
-        likely = "what is left is not divided by the share that is kept" if abs(factor - 1) < 1e-3 else "what is left is divided twice, or by something else"
+        likely = (
+            "what is left is not divided by the share that is kept"
+            if abs(factor - 1) < 1e-3
+            else "what is left is divided twice, or by something else"
+        )
         measured = f"{rate:.2g} of the weights are dropped, and the others multiplied with {factor:.4g}"
         return _said(route, measured, f"multiplied with {1 / (1 - rate):.4g}", likely)
-    if all(abs(rate - value) > 0.03 for value in rates.values()):
-        return _said(route, f"{rate:.2g} of the weights are dropped", told, "dropout has another rate, or is used twice")
+    if rates and all(abs(rate - value) > 0.03 for value in rates.values()):
+        return _said(
+            route, f"{rate:.2g} of the weights are dropped", told, "dropout has another rate, or is used twice"
+        )
     return None
 
 

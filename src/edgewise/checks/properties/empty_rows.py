@@ -1,6 +1,5 @@
 """A query without any key (H3): what it gives, and whom it poisons, forward and backward."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +16,24 @@ if TYPE_CHECKING:
 
 __all__ = ["poisoned"]
 
-FINITE = "zeros, or anything finite, for a query that sees no key, and finite gradients everywhere"
+FINITE = "a query that sees no key harms no other, forward or backward"
 SOFTMAX = "the softmax of a row of −∞ is NaN: give such a row zeros, or let it see itself"
 BACKWARD = "NaN is replaced in the output only: the softmax before it still has a NaN gradient"
 
 
-def poisoned(lab: "Lab") -> Iterator[Observation]:
-    """Yield routes on which a query without any key gives or spreads NaN."""
+def poisoned(lab: "Lab") -> list[Observation | None]:
+    """Return, for each route on which a query may be left without a key, what NaN that gives or spreads; None for none."""
+    found: list[Observation | None] = []
     if not lab.subject.finite:
-        return
+        return found
     for route in lab.where(cached=(), packed=False, contiguous=True):
         if route.dtype is not None:
             continue  # in half precision what is hidden may overflow, which is another fault
         try:
-            found = _square(lab, route) if lab.subject.reads == "qkv" else _padded(lab, route)
+            found += [_square(lab, route) if lab.subject.reads == "qkv" else _padded(lab, route)]
         except Refused:
             continue
-        if found is not None:
-            yield found
+    return found
 
 
 def _square(lab: "Lab", route: Route) -> Observation | None:
@@ -63,15 +62,13 @@ def _padded(lab: "Lab", route: Route) -> Observation | None:
 
 
 def _emptied(lab: "Lab", route: Route, given: Given) -> Observation | None:
-    """A sequence that is padding throughout: worth a look where it is NaN, a fault where only its gradient is."""
-    if given.keep is None or given.batch < 2 or route.training or lab.subject.library == "torch":
-        return None  # torch's own layers give NaN there when weights are asked for, as is known of them
+    """A sequence of pads alone: nobody means anything by its outputs, but a target that takes it must bear it."""
+    if given.keep is None or given.batch < 2 or route.training:
+        return None
     keep = given.keep.clone()
     keep[-1] = False
     found = _judged(lab, route, given.replace(keep=keep), keep, "one sequence is padding throughout")
-    if found is None or found.likely == BACKWARD or "real" in found.measured:
-        return found
-    return replace(found, warning=True)
+    return found if found is not None and found.likely == BACKWARD else None
 
 
 def _judged(lab: "Lab", route: Route, given: Given, real: Tensor, what: str) -> Observation | None:
@@ -85,13 +82,17 @@ def _judged(lab: "Lab", route: Route, given: Given, real: Tensor, what: str) -> 
     real = real.to(rows.device)
     if not bool(rows[real].all()):
         at = (~rows & real).nonzero()[0].tolist()
-        return _said(route, f"{what}: outputs of real tokens are NaN, row {at[1]} of sequence {at[0]} the first", SOFTMAX)
+        return _said(
+            route, f"{what}: outputs of real tokens are NaN, row {at[1]} of sequence {at[0]} the first", SOFTMAX
+        )
     if not bool(rows.all()):
         at = (~rows).nonzero()[0].tolist()
-        spread = _spread(lab, given, leaves, out, real)
-        more = f"; {spread} as well, though the loss is of the others alone" if spread else ""
-        return _said(route, f"{what}: row {at[1]} of sequence {at[0]} is NaN{more}", SOFTMAX)
-    spread = _spread(lab, given, leaves, out, real)
+        spread = _spread(lab, leaves, out, real)
+        if not spread:
+            return None  # what a pad gives matters to nobody
+        more = f"{spread} as well, though the loss is of the others alone"
+        return _said(route, f"{what}: row {at[1]} of sequence {at[0]} is NaN; {more}", SOFTMAX)
+    spread = _spread(lab, leaves, out, real)
     return _said(route, f"{what}: the output is finite, but {spread}", BACKWARD) if spread else None
 
 
@@ -105,7 +106,7 @@ def _leaves(given: Given) -> tuple[Given, dict[str, Tensor]]:
     return given.replace(**{name.rpartition(" ")[2]: one for name, one in leaves.items()}), leaves
 
 
-def _spread(lab: "Lab", given: Given, leaves: dict[str, Tensor], out: Tensor, real: Tensor) -> str:
+def _spread(lab: "Lab", leaves: dict[str, Tensor], out: Tensor, real: Tensor) -> str:
     """Which gradient of a loss over real tokens is NaN; "" for none."""
     module = lab.subject.module
     named = dict(leaves)

@@ -65,7 +65,7 @@ def _function(lab: "Lab", route: Route) -> _Fault | None:
     given = lab.given(route)
     assert given.key is not None
     shapes = [one for one in lab.subject.shapes if 1 < one.groups < one.heads]
-    sizes = [given, *(_of(given, one) for one in shapes[:1])]
+    sizes = [*(_of(given, one) for one in shapes[:1]), given]
     for one in sizes:
         found = _shared(lab, route, one)
         if found is not None:
@@ -101,7 +101,9 @@ def _shared(lab: "Lab", route: Route, given: Given) -> _Fault | None:
     for name, found in by.items():
         want = torch.eye(heads, dtype=torch.bool) if name == "tokens" else wanted
         if not bool(found.any()) and not (name != "value" and given.length < 2):
-            return _Fault("J5", f"changing a {words[name]} moves nothing", "each of the three is read", _unread(words[name]))
+            return _Fault(
+                "J5", f"changing a {words[name]} moves nothing", "each of the three is read", _unread(words[name])
+            )
         if bool((found == want).all()) or (name != "value" and bool(found.all())):
             continue  # all heads of queries and keys reach all outputs where a softmax runs over them
         at = int((found != want).any(1).nonzero()[0])
@@ -112,7 +114,9 @@ def _shared(lab: "Lab", route: Route, given: Given) -> _Fault | None:
         if name != "tokens" and 1 < groups < heads:
             return _Fault("J4", measured, expected, "query heads are given key heads in another order", "", at)
         if bool(by["value"].all()):
-            return _Fault("J3", measured, expected, "attention runs over heads: it takes (batch, token, head, width)", "", at)
+            return _Fault(
+                "J3", measured, expected, "attention runs over heads: it takes (batch, token, head, width)", "", at
+            )
         used = found.any(1).nonzero()[:, 0].tolist()
         return _Fault("J5", measured, expected, f"only {words[name]} heads {used} are used, for all heads", "", at)
     return None
@@ -123,7 +127,7 @@ def _unread(name: str) -> str:
 
 
 def _moved(lab: "Lab", route: Route, given: Given, name: str, before: Tensor) -> Tensor:
-    """bool (heads of what is changed, heads of the output)."""
+    """Bool (heads of what is changed, heads of the output)."""
     values = getattr(given, name)
     rows: list[Tensor] = []
     for head in range(values.shape[1]):
@@ -144,6 +148,9 @@ def _module(lab: "Lab", route: Route) -> _Fault | None:
     calls = [one for one in lab.calls(route) if one.kind == "self"]
     if reads is None and writes is None and not calls:
         raise Skip("no attention was seen from inside, so that its heads cannot be told apart")
+    sideways = _sideways(lab, route)
+    if sideways is not None:
+        return sideways
     if reads is not None:
         for name in ("query", "key", "value"):
             found = _split(name, getattr(reads, name), reads.site)
@@ -161,6 +168,29 @@ def _module(lab: "Lab", route: Route) -> _Fault | None:
     return unused_heads(lab, route)
 
 
+def _sideways(lab: "Lab", route: Route) -> _Fault | None:
+    """Whether tokens stand where attention takes its heads: (batch, token, head, width)."""
+    given = lab.given(route)
+    calls = [one for one in lab.calls(route) if one.query.shape[1] == given.length != one.query.shape[2]]
+    if not calls or given.tokens.dim() != 3 or given.batch != calls[0].query.shape[0]:
+        return None
+    tokens = given.tokens.clone()
+    tokens[:, 1] = tokens[:, 1].flip(-1) + 1
+    moved = next((one for one in lab.calls(route, given.replace(tokens=tokens)) if one.site == calls[0].site), None)
+    if moved is None or moved.query.shape != calls[0].query.shape:
+        return None
+    apart = (moved.query - calls[0].query).abs().amax((0, 2, 3)) > 1e-6
+    if _listed(apart) != "1":
+        return None
+    return _exchanged(given.length, calls[0].query.shape[2], calls[0].site)
+
+
+def _exchanged(tokens: int, heads: int, site: str) -> _Fault:
+    measured = f"what attention takes for head 1 of its {tokens} heads is token 1"
+    expected = f"{heads} heads, and token 1 in row 1 of each"
+    return _Fault("J3", measured, expected, "attention runs over heads: it is given (batch, token, head, width)", site)
+
+
 def _split(name: str, rows: Tensor, site: str) -> _Fault | None:
     """Whether each row is made of its own token; bool (heads, row, token)."""
     heads, many, tokens = rows.shape
@@ -171,9 +201,7 @@ def _split(name: str, rows: Tensor, site: str) -> _Fault | None:
         return None
     by_head = own[:, None].expand(tokens, many, tokens) if heads == tokens else None
     if by_head is not None and bool((rows == by_head).all()):
-        measured = f"what attention takes for head 1 of its {heads} heads is token 1"
-        expected = f"{many} heads, and token 1 in row 1 of each"
-        return _Fault("J3", measured, expected, "attention is given (batch, token, head, width): it runs over the heads", site)
+        return _exchanged(heads, many, site)
     if many != tokens:
         return None  # blocks, windows or other axes: another layout by design
     chunk = (torch.arange(heads)[:, None] * tokens + torch.arange(tokens)) // heads
@@ -203,7 +231,9 @@ def _merged(moved: Tensor, site: str) -> _Fault | None:
 def _grouped(vectors: Tensor, site: str) -> _Fault | None:
     """Whether heads that have the same keys are neighbours."""
     heads = vectors.shape[1]
-    same = torch.tensor([[torch.equal(vectors[:, one], vectors[:, other]) for other in range(heads)] for one in range(heads)])
+    same = torch.tensor(
+        [[torch.equal(vectors[:, one], vectors[:, other]) for other in range(heads)] for one in range(heads)]
+    )
     first = same.double().argmax(1)
     groups = int(first.unique().numel())
     if groups in (1, heads) or heads % groups:
@@ -212,7 +242,9 @@ def _grouped(vectors: Tensor, site: str) -> _Fault | None:
     if bool((number == torch.arange(heads) // (heads // groups)).all()):
         return None
     tiled = bool((number == torch.arange(heads) % groups).all())
-    likely = "key heads are tiled in place of repeated for neighbours" if tiled else "key heads are repeated out of order"
+    likely = (
+        "key heads are tiled in place of repeated for neighbours" if tiled else "key heads are repeated out of order"
+    )
     measured = f"query heads read key heads {number.tolist()}"
     return _Fault("J4", measured, str((torch.arange(heads) // (heads // groups)).tolist()), likely, site)
 
@@ -225,10 +257,16 @@ def unused_heads(lab: "Lab", route: Route) -> _Fault | None:
         name, some = unused(lab, route, one)
         if name:
             equal = [("queries", "keys", one.query, one.key), ("keys", "values", one.key, one.value)]
-            equal = [(a, b) for a, b, first, second in equal if first.shape == second.shape and torch.equal(first, second)]
-            alike = f"the {equal[0][0]} are the {equal[0][1]}: two of the three were taken from one place" if equal else ""
+            equal = [
+                (a, b) for a, b, first, second in equal if first.shape == second.shape and torch.equal(first, second)
+            ]
+            alike = (
+                f"the {equal[0][0]} are the {equal[0][1]}: two of the three were taken from one place" if equal else ""
+            )
             measured = f"{name} gives {some} channels that nothing reads"
-            likely = alike or "heads share what each should have of its own, or the three were cut apart at the wrong place"
+            likely = (
+                alike or "heads share what each should have of its own, or the three were cut apart at the wrong place"
+            )
             return _Fault("J5", measured, "all of them are read", likely, one.site, None, lab.subject.library != "")
     return None
 

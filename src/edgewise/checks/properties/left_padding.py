@@ -50,7 +50,12 @@ def _shifted(lab: "Lab", route: Route) -> Observation | None:
         return None  # another set of keys is read: not a matter of positions
     causal = bool(lab.expected(route=route).causal)
     return Observation(
-        *("position", "K4", route, f"with {pads} pads on the {route.mask}, outputs differ by {apart:.3g} from those alone"),
+        *(
+            "position",
+            "K4",
+            route,
+            f"with {pads} pads on the {route.mask}, outputs differ by {apart:.3g} from those alone",
+        ),
         "the same outputs: pads move nothing by what they hold, and should not by their number",
         "position ids: they count pads, in place of real tokens (a running sum of the mask, less one)",
         size=apart,

@@ -91,10 +91,8 @@ def _compared(lab: "Lab", route: Route, other: Route) -> Observation | None:
         return None  # its dropout could not be turned off
     one, two = lab.out(given, route), lab.out(beside, other)
     if route.batch != other.batch:
-        two = two[: route.batch]
-        if not torch.equal(given.tokens, beside.tokens[: route.batch]):
-            given = beside.row(0)
-            one = lab.answer(given, route).out
+        given, two = beside.row(0), two[:1]
+        one = lab.answer(given, route).out
     apart = _apart(lab, given, one, two, route)
     loud = ""
     if apart is None and route.batch == other.batch and given.tokens.is_floating_point():
@@ -125,7 +123,9 @@ def _loudly(lab: "Lab", given: Given, route: Route, other: Route) -> tuple[float
     one, two = lab.answer(loud, route).out, lab.answer(loud, other).out
     if bool(one.isfinite().all()) == bool(two.isfinite().all()):
         return None, ""
-    return float("inf"), f", which gives {'numbers' if bool(two.isfinite().all()) else 'NaN'} for inputs {LOUD:g} times as large"
+    return float(
+        "inf"
+    ), f", which gives {'numbers' if bool(two.isfinite().all()) else 'NaN'} for inputs {LOUD:g} times as large"
 
 
 def _words(route: Route, other: Route) -> str:
@@ -167,11 +167,15 @@ def _attributes(lab: "Lab") -> Iterator[Observation | None]:
                 continue
             here = replace(route, switches=(*route.switches, (name, not value)))
             apart = _apart(lab, given, before, after, route)
-            yield None if apart is None else Observation(
-                *(NAME, "L6", here, f"outputs differ by {apart:.3g} from {name}={value}"),
-                "the same outputs",
-                f"the way that {name}={not value} takes computes something else",
-                size=apart,
+            yield (
+                None
+                if apart is None
+                else Observation(
+                    *(NAME, "L6", here, f"outputs differ by {apart:.3g} from {name}={value}"),
+                    "the same outputs",
+                    f"the way that {name}={not value} takes computes something else",
+                    size=apart,
+                )
             )
 
 

@@ -96,7 +96,9 @@ def _biased(lab: "Lab", route: Route, found: Bent | None, site: str) -> Observat
     if found is None:
         return None
     doubtful = lab.subject.library == "transformers" or (found.doubtful and _learned(lab))
-    return Observation(NAME, "K5", route, found.measured, found.expected, found.likely, site, found.head, warning=doubtful)
+    return Observation(
+        NAME, "K5", route, found.measured, found.expected, found.likely, site, found.head, warning=doubtful
+    )
 
 
 def _learned(lab: "Lab") -> bool:

@@ -98,9 +98,13 @@ def _differ(
             if off > 1e-3 * float(first.abs().max()) + 1e-9:
                 measured, size = f"the gradient of {name} differs by {off:.3g}, of {float(first.abs().max()):.3g}", off
                 break
-    yield None if not measured else Observation(
-        *("path-mismatch", "L7", route, f"{measured} with checkpointing"),
-        "the same outputs and gradients",
-        "an argument, such as the mask, is not handed on to what is computed again, or the code is another",
-        size=size,
+    yield (
+        None
+        if not measured
+        else Observation(
+            *("path-mismatch", "L7", route, f"{measured} with checkpointing"),
+            "the same outputs and gradients",
+            "an argument, such as the mask, is not handed on to what is computed again, or the code is another",
+            size=size,
+        )
     )

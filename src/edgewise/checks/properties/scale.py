@@ -193,7 +193,12 @@ def _own(lab: "Lab", seen: "Seen", got: float) -> str:
     owner = None if module is None else dict(module.named_modules()).get(seen.site)
     for who, values in (("its module", vars(owner) if owner is not None else {}), ("its config", _config(lab))):
         for name, value in values.items():
-            if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 and _made(got, float(value)):
+            if (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and value > 0
+                and _made(got, float(value))
+            ):
                 return f"{who} says {name}={value:g}"
     return "no scale, as its config says nothing of one" if alike(got, 1) else ""
 

@@ -85,7 +85,9 @@ def _cause(lab: "Lab", route: Route, whole: Route, given: Given, row: int, query
     if query < first:
         return _Cause("L6", "the first call with a cache already differs, though nothing is cached yet")
     words = "position: it restarts, or is counted otherwise, when a cache is given; what is read is the same"
-    return _Cause("L1", words) if _order_matters(lab, whole) else _Cause("L2", "what the cache holds is not what was read")
+    return (
+        _Cause("L1", words) if _order_matters(lab, whole) else _Cause("L2", "what the cache holds is not what was read")
+    )
 
 
 def _listed(row: Tensor) -> str:
@@ -107,19 +109,25 @@ def _inside(lab: "Lab", route: Route, whole: Route, given: Given) -> _Cause | No
     return None
 
 
-def _site(
-    lab: "Lab", one: "Seen", steps: list["Seen"], route: Route, whole: Route, given: Given
-) -> _Cause | None:
+def _site(lab: "Lab", one: "Seen", steps: list["Seen"], route: Route, whole: Route, given: Given) -> _Cause | None:
     last, keys = steps[-1], steps[-1].key.shape[2]
     if sum(each.query.shape[2] for each in steps) != given.length:
         return None
     if keys < given.length and not _alike(one.key[:, :, :keys], last.key):
         seen = int(one.cells[-1].sum())
         # What a window has passed by need not be kept.
-        return _Cause("L2", f"the cache has lost keys: the last step has {keys} of {seen}", one.site) if keys < seen else None
+        return (
+            _Cause("L2", f"the cache has lost keys: the last step has {keys} of {seen}", one.site)
+            if keys < seen
+            else None
+        )
     if keys != given.length:
         hidden = int(one.cells[-1].sum()) - int(last.cells[-1].sum())
-        return _Cause("L3", f"the mask of a step hides {hidden} of the keys that its query reads", one.site) if hidden > 0 else None
+        return (
+            _Cause("L3", f"the mask of a step hides {hidden} of the keys that its query reads", one.site)
+            if hidden > 0
+            else None
+        )
     key, value = (not _alike(a, b) for a, b in ((one.key, last.key), (one.value, last.value)))
     if key or value:
         return _held(lab, one, last, route, whole, given, turned=not value)
@@ -128,9 +136,7 @@ def _site(
     return None
 
 
-def _held(
-    lab: "Lab", one: "Seen", last: "Seen", route: Route, whole: Route, given: Given, *, turned: bool
-) -> _Cause:
+def _held(lab: "Lab", one: "Seen", last: "Seen", route: Route, whole: Route, given: Given, *, turned: bool) -> _Cause:
     """Why a cache holds other keys or values than those that all at once has."""
     new = route.cached[-1] if len(route.cached) > 1 else 1
     stale = _elsewhere(one.key, last.key)
@@ -204,7 +210,10 @@ def _order_matters(lab: "Lab", whole: Route) -> bool:
 
 def left_over(lab: "Lab") -> Iterator[Observation | None]:
     """Yield ways on which a text is answered otherwise after another one: something of that was kept."""
-    routes = [lab.plain, *[one for one in lab.where(packed=False, training=False) if one.cached and one.dtype is None][:2]]
+    routes = [
+        lab.plain,
+        *[one for one in lab.where(packed=False, training=False) if one.cached and one.dtype is None][:2],
+    ]
     for route in routes:
         given, other = lab.given(route), lab.given(route, seed=3)
         try:
@@ -214,9 +223,18 @@ def left_over(lab: "Lab") -> Iterator[Observation | None]:
         except Refused:
             continue
         apart = None if before.shape != after.shape else lab.close(before, after, route)
-        yield None if apart is None else Observation(
-            *("path-mismatch", "L2", route, f"the same text gives outputs that differ by {apart:.3g} after another text"),
-            "the same answer, whatever was read before",
-            "something of an earlier text is kept and read again: a cache that is not emptied, or shared",
-            size=apart,
+        yield (
+            None
+            if apart is None
+            else Observation(
+                *(
+                    "path-mismatch",
+                    "L2",
+                    route,
+                    f"the same text gives outputs that differ by {apart:.3g} after another text",
+                ),
+                "the same answer, whatever was read before",
+                "something of an earlier text is kept and read again: a cache that is not emptied, or shared",
+                size=apart,
+            )
         )

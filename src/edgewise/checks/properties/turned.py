@@ -9,7 +9,7 @@ from torch import Tensor
 
 from edgewise.checks.calling import Refused
 from edgewise.checks.given import Given
-from edgewise.checks.products import Produced, produced
+from edgewise.checks.products import produced
 from edgewise.checks.projections import projection
 from edgewise.checks.route import Route
 
@@ -185,7 +185,10 @@ def _mistake(seen: "Seen", scores: Tensor, measured: str) -> tuple[str, str]:
     if not _varies(seen.query):
         return "keys are turned by their position and queries are not", "rotary positions were left out for queries"
     if _unlike(scores.flip(-1)) < ROUGH:
-        return f"{measured}; they depend on the sum of the two positions", "query and key are turned in opposite directions"
+        return (
+            f"{measured}; they depend on the sum of the two positions",
+            "query and key are turned in opposite directions",
+        )
     lengths = seen.query.double().norm(dim=-1)
     if float((lengths - lengths[..., :1]).abs().max()) > 1e-3 * float(lengths.max()):
         return (

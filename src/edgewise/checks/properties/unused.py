@@ -20,7 +20,11 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
     Only what stands in the module that attends is looked at, and as much of it as a head is wide.
     """
     module = lab.subject.module
-    owner = None if module is None else dict(module.named_modules()).get(seen.site, module if "." not in seen.site else None)
+    owner = (
+        None
+        if module is None
+        else dict(module.named_modules()).get(seen.site, module if "." not in seen.site else None)
+    )
     if owner is None:
         return "", 0
     linears = {name: one for name, one in owner.named_modules() if isinstance(one, nn.Linear) and _near(name)}
@@ -43,7 +47,9 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
 
 
 def _near(name: str) -> bool:
-    return name.count(".") <= 1 and not any(word in name.lower() for word in ("mlp", "ffn", "fc", "gate", "out", "dense"))
+    return name.count(".") <= 1 and not any(
+        word in name.lower() for word in ("mlp", "ffn", "fc", "gate", "out", "dense")
+    )
 
 
 def _twins(seen: "Seen") -> bool:
