@@ -10,10 +10,7 @@ import argparse
 import contextlib
 import json
 import os
-import queue
-import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime
@@ -22,11 +19,10 @@ from typing import Any
 
 from zoo_row import row
 
+from edgewise.cli.workers import serve, survey
+
 ROOT = Path(__file__).resolve().parents[1]
-MARK = "row: "
 COMMAND = [sys.executable, __file__, "--worker"]
-LIFE = 20
-"""Types that one worker runs before it makes room for a fresh one."""
 
 
 def work() -> None:
@@ -37,65 +33,7 @@ def work() -> None:
     import transformers
 
     transformers.logging.set_verbosity_error()
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what models print is no row
-    for name in sys.stdin:
-        try:
-            found = row(name.strip())
-        except Exception as error:
-            found = {"outcome": "failed", "why": f"{type(error).__name__}: {str(error)[:300]}"}
-        answers.write(MARK + json.dumps(found) + "\n")
-        answers.flush()
-
-
-def _end(process: subprocess.Popen[str], slow: threading.Event) -> None:
-    slow.set()
-    process.kill()
-
-
-class Worker:
-    """A process that makes rows, begun anew after a crash, a hang, or its share of types."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._process, self._left = seconds, None, 0
-
-    def row(self, name: str) -> dict[str, Any]:
-        """Return the row of a type, whatever happens to the process."""
-        if self._process is None or not self._left:
-            self.close()
-            self._begin()
-        self._left -= 1
-        assert self._process is not None
-        slow = threading.Event()
-        late = threading.Timer(self._seconds, _end, (self._process, slow))
-        late.start()
-        try:
-            self._process.stdin.write(name + "\n")  # type: ignore[union-attr]
-            self._process.stdin.flush()  # type: ignore[union-attr]
-            line = self._process.stdout.readline()  # type: ignore[union-attr]
-        except BrokenPipeError:
-            line = ""
-        late.cancel()
-        if line.startswith(MARK):
-            return json.loads(line.removeprefix(MARK))
-        status = self._process.wait()
-        self.close()
-        why = f"took longer than {self._seconds:g} s" if slow.is_set() else f"its process ended with status {status}"
-        return {"outcome": "failed", "why": why}
-
-    def _begin(self) -> None:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen(COMMAND, text=True, **pipes)
-        self._left = LIFE
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is None:
-            return
-        self._process.kill()
-        with contextlib.suppress(BrokenPipeError):
-            self._process.communicate()  # closes its pipes too
-        self._process = None
+    serve(row)
 
 
 class Table:
@@ -146,35 +84,18 @@ def _name(row: dict[str, Any]) -> str:
     return row["type"]
 
 
-def survey(names: list[str], table: Table, workers: int, seconds: float) -> None:
+def fill(names: list[str], table: Table, workers: int, seconds: float) -> None:
     """Fill in the rows of some types, and write them all as each comes."""
     from edgewise.tracing.tiny import types
 
-    kinds = types()
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-    for name in names:
-        waiting.put(name)
-    lock, began, done = threading.Lock(), time.perf_counter(), 0
+    kinds, began = types(), time.perf_counter()
 
-    def serve() -> None:
-        nonlocal done
-        worker = Worker(seconds)
-        with contextlib.suppress(queue.Empty):
-            while True:
-                name = waiting.get_nowait()
-                found = worker.row(name)
-                with lock:
-                    done += 1
-                    table.rows[name] = {"type": name, "kind": kinds[name], **found}
-                    table.write()
-                    print(_progress(done, len(names), time.perf_counter() - began, table.rows[name]), flush=True)
-        worker.close()
+    def keep(name: str, found: dict[str, Any], done: int, _: float) -> None:
+        table.rows[name] = {"type": name, "kind": kinds[name], **found}
+        table.write()
+        print(_progress(done, len(names), time.perf_counter() - began, table.rows[name]), flush=True)
 
-    threads = [threading.Thread(target=serve, daemon=True) for _ in range(workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    survey(names, COMMAND, keep, workers=workers, seconds=seconds)
 
 
 def _progress(done: int, of: int, seconds: float, row: dict[str, Any]) -> str:
@@ -204,7 +125,7 @@ def main() -> int:
     names = given.types or [
         name for name in types() if name not in table.rows or (given.failed and table.rows[name]["outcome"] not in good)
     ]
-    survey(names, table, given.workers, given.seconds)
+    fill(names, table, given.workers, given.seconds)
     table.close()
     outcomes = Counter(one["outcome"] for one in table.rows.values())
     print(", ".join(f"{many} {outcome}" for outcome, many in outcomes.items()))
