@@ -1,9 +1,9 @@
 """Hypotheses: what a wrong mask looks like. What was measured is compared with what each mistake would show.
 
-Each hypothesis predicts, cell by cell, what is visible if one certain mistake was made, and says the mistake in words. A
-prediction that fits exactly names kind and cause; where none fits, nothing is named that was not seen. `explained` knows
-all mistakes in the mask of one sequence; `layouts` those that let rows of a batch read each other; `headed` those that
-let heads and tokens change places; `handed_out` those that give rows and heads each other's masks.
+Each hypothesis predicts, cell by cell, what is visible if one certain mistake was made, and says the mistake in words.
+A prediction that fits exactly names kind and cause; where none fits, nothing is named that was not seen. `explained`
+knows all mistakes in the mask of one sequence; `layouts` those that let rows of a batch read each other; `headed` those
+that let heads and tokens change places; `handed_out` those that give rows and heads each other's masks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.checks.hypotheses.hypothesis import Hypothesis, Places, matching, places, reached
+from edgewise.checks.hypotheses.hypothesis import DEEPEST, Hypothesis, Places, matching, places, reached
 from edgewise.checks.hypotheses.layouts import Layout, headed, layouts
 from edgewise.checks.hypotheses.parts import parts
 from edgewise.checks.hypotheses.shared import HandedOut, handed_out
@@ -19,6 +19,7 @@ from edgewise.checks.hypotheses.whole import seen, whole
 from edgewise.graphs import Graph, causal
 
 __all__ = [
+    "DEEPEST",
     "HandedOut",
     "Hypothesis",
     "Layout",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool
 
-__all__ = ["Hypothesis", "Places", "matching", "places", "reached"]
+__all__ = ["DEEPEST", "Hypothesis", "Places", "matching", "places", "reached"]
 
 Cells = np.ndarray
 # How many layers of the same attention are tried where nobody can say how many there are.
@@ -105,6 +105,8 @@ def matching(
     if exact:
         return next((one for one, cells in found if _fits(cells, measured, counted, expected)), None)
     for depth in [layers] if layers else range(1, DEEPEST + 1):
+        if expected is not None and _moves(expected, measured, counted & expected.any(1), at, None, depth):
+            return None  # nothing is wrong, with so many layers
         for one, cells in found:
             if _moves(cells, measured, counted & cells.any(1), at, expected, depth):
                 return one
@@ -122,9 +124,18 @@ def _moves(cells: Cells, measured: Cells, rows: Cells, at: Places, expected: Cel
     if not rows.any():
         return False
     own = at.query == at.key
-    # With its token passed on beside it, a row always moves with it. One layer with nothing beside it moves a row by
-    # its own token where that is visible, or where there are several keys to choose from.
-    ways = [lambda seen: reached(seen, layers) | own]
-    if layers == 1:
-        ways.append(lambda seen: np.where(own, seen | (seen.sum(1, keepdims=True) > 1), seen))
-    return any(_fits(way(cells), measured, rows, None if expected is None else way(expected)) for way in ways)
+    ways = [_passed_on, _alone] if layers == 1 else [_passed_on]
+    return any(
+        _fits(way(cells, own, layers), measured, rows, None if expected is None else way(expected, own, layers))
+        for way in ways
+    )
+
+
+def _passed_on(seen: Cells, own: Cells, layers: int) -> Cells:
+    """Return what moves what where each token is passed on beside attention: a row always moves with its own."""
+    return reached(seen, layers) | own
+
+
+def _alone(seen: Cells, own: Cells, _: int) -> Cells:
+    """Return what moves what with nothing beside: a row moves with its own if visible, or if it has a choice."""
+    return np.where(own, seen | (seen.sum(1, keepdims=True) > 1), seen)

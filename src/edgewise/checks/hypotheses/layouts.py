@@ -72,6 +72,15 @@ def _viewed(own: Bool[np.ndarray, "query key"], batch: int) -> Iterator[Layout]:
         "view instead of transpose: (batch, tokens) is viewed as (tokens, batch), so rows are cut and mixed",
         read.reshape(batch, tokens, batch, tokens),
     )
+    if batch <= tokens:
+        group, place = np.divmod(flat, batch)
+        near = (group[:, None] == group[None]) & own[place[:, None], place[None]]
+        yield Layout(
+            "E1",
+            "view instead of transpose: (batch, tokens) is viewed as (tokens, batch), and what is next to each other is "
+            "taken for one text",
+            near.reshape(batch, tokens, batch, tokens),
+        )
     # Transposed on the way in and viewed on the way out, or the other way round: the row that is computed is another
     # one than the row it is handed back as.
     right = (np.arange(batch)[None, :, None, None] == np.arange(batch)[None, None, :, None]) & own[:, None, None, :]

@@ -1,11 +1,11 @@
 """What goes wrong with masks that come from data: documents in one row, and kept keys (padding)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from edgewise.checks.hypotheses.hypothesis import Hypothesis
+from edgewise.checks.hypotheses.hypothesis import Hypothesis, Places
 from edgewise.graphs.listed import Documents, Keys
 
 __all__ = ["documents_wrong", "keys_wrong"]
@@ -24,6 +24,13 @@ def documents_wrong(graph: Documents) -> Iterator[Hypothesis]:
         "F2",
         "boundaries are found one token late: the first token of a document counts to the one before",
         _alike(late, late),
+    )
+    apart = late + 1
+    apart[0] = 0
+    yield Hypothesis(
+        "F2",
+        "boundaries are found one token late, and the row's first token stands alone",
+        _alike(apart, apart),
     )
     yield Hypothesis(
         "F2",
@@ -45,10 +52,9 @@ def documents_wrong(graph: Documents) -> Iterator[Hypothesis]:
         "documents read those before them: ids are compared by ≤ instead of =",
         lambda at: _at(ids, at.key) <= _at(ids, at.query),
     )
-    for side, one, other in (("queries", late, ids), ("keys", ids, late), ("queries", early, ids), ("keys", ids, early)):
-        yield Hypothesis(
-            "F2", f"boundaries are one token off on the side of the {side} alone", _alike(one, other)
-        )
+    sides = (("queries", late, ids), ("keys", ids, late), ("queries", early, ids), ("keys", ids, early))
+    for side, one, other in sides:
+        yield Hypothesis("F2", f"boundaries are one token off on the side of the {side} alone", _alike(one, other))
     yield Hypothesis(
         "F2",
         "each token of a document reads the first document alone",
@@ -103,7 +109,8 @@ def keys_wrong(graph: Keys) -> Iterator[Hypothesis]:
     for step, word in ((1, "many"), (-1, "few")):
         other = _stretched(keep, step)
         yield Hypothesis(
-            "D3", f"the lengths are off by one: one key too {word} is visible in a padded row",
+            "D3",
+            f"the lengths are off by one: one key too {word} is visible in a padded row",
             lambda at, other=other: _at(other, at.key),
         )
 
@@ -124,5 +131,8 @@ def _at(values: np.ndarray, places: Any) -> Any:
     return values[np.clip(places, 0, len(values) - 1)]
 
 
-def _alike(query: np.ndarray, key: np.ndarray) -> Any:
-    return lambda at: _at(query, at.query) == _at(key, at.key)
+def _alike(query: np.ndarray, key: np.ndarray) -> Callable[[Places], Any]:
+    def sees(at: Places) -> Any:
+        return _at(query, at.query) == _at(key, at.key)
+
+    return sees

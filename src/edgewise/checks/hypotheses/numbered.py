@@ -79,8 +79,8 @@ def _two_sided(n: int, ahead: int) -> Iterator[Hypothesis]:
         if n + back > 0 and ahead + front >= 0:
             yield Hypothesis(
                 "C1",
-                f"window off by one: {n - 1 + back} keys back and {ahead + front} ahead are visible, where {n - 1} back "
-                f"and {ahead} ahead were meant",
+                f"window off by one: {n - 1 + back} keys back and {ahead + front} ahead are visible, "
+                f"where {n - 1} back and {ahead} ahead were meant",
                 lambda at, n=n + back, ahead=ahead + front: (at.key > at.query - n) & (at.key <= at.query + ahead),
             )
     yield Hypothesis(
@@ -162,9 +162,7 @@ def chunks_wrong(graph: Chunks) -> Iterator[Hypothesis]:
                 f"chunk boundary shifted: chunks begin {n - shift} late, or {shift} early",
                 lambda at, shift=shift: (at.query + shift) // n == (at.key + shift) // n,
             )
-    yield Hypothesis(
-        "C4", "each chunk reads all chunks before it as well", lambda at: at.key // n <= at.query // n
-    )
+    yield Hypothesis("C4", "each chunk reads all chunks before it as well", lambda at: at.key // n <= at.query // n)
     yield Hypothesis(
         "C4",
         "each chunk reads the one before it as well",
@@ -175,9 +173,7 @@ def chunks_wrong(graph: Chunks) -> Iterator[Hypothesis]:
         f"a sliding window of {n} instead of chunks of {n}",
         lambda at: abs(at.query - at.key) < n,
     )
-    yield Hypothesis(
-        "C4", "only chunks before one's own are read", lambda at: at.key // n < at.query // n
-    )
+    yield Hypothesis("C4", "only chunks before one's own are read", lambda at: at.key // n < at.query // n)
     for other in (2 * n, n // 2):
         if other > 0:
             yield Hypothesis(

@@ -67,7 +67,7 @@ def _joined(operands: Sequence[Graph], join: Reduce, wrong: Reduce, words: tuple
         if name in _LEFT_OUT and words[0] == "or":
             yield Hypothesis(*_LEFT_OUT[name], joined(join, rest))
         else:
-            yield Hypothesis("C3", f"{operand!r} is left out", joined(join, rest))
+            yield Hypothesis("C4", f"{operand!r} is left out", joined(join, rest))
     yield Hypothesis("C3", f"masks are joined by {words[0]} instead of {words[1]}", joined(wrong, plain))
     for place, operand in enumerate(operands):
         rest = plain[:place] + plain[place + 1 :]
@@ -81,8 +81,9 @@ def _joined(operands: Sequence[Graph], join: Reduce, wrong: Reduce, words: tuple
     if words[0] == "or" and len(operands) > 2:
         for place in range(len(operands)):
             rest = plain[:place] + plain[place + 1 :]
+            others = joined(join, rest)
             yield Hypothesis(
-                "C3", "masks are joined by or instead of and", joined(np.logical_or.reduce, [joined(join, rest), plain[place]])
+                "C3", "masks are joined by or instead of and", joined(np.logical_or.reduce, [others, plain[place]])
             )
 
 

@@ -36,7 +36,7 @@ def whole(graph: Graph) -> Iterator[Hypothesis]:
     yield Hypothesis(
         "A1",
         "the mask is not applied to several new tokens behind a cache: they see each other, later ones included",
-        lambda at: seen(graph, at.query, at.key) | (at.within != at.query) & (at.key < at.there),
+        lambda at: seen(graph, at.query, at.key) | (at.within != at.query) & (at.key > at.query),
     )
     if both_ways:
         yield Hypothesis(
@@ -54,6 +54,11 @@ def whole(graph: Graph) -> Iterator[Hypothesis]:
         "B2",
         "the query's own key is hidden: tril(-1), or < instead of ≤",
         lambda at: seen(graph, at.query, at.key) & (at.query != at.key),
+    )
+    yield Hypothesis(
+        "B2",
+        "the query's own key is hidden: tril(-1), or < instead of ≤; the first token alone sees itself",
+        lambda at: seen(graph, at.query, at.key) & ((at.query != at.key) | (at.query == 0)),
     )
     yield from _turned(graph)
 

@@ -1,7 +1,6 @@
 """packing-leak: documents that share a row do not read each other, and each stands as if it were alone."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -9,7 +8,7 @@ from torch import Tensor
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.properties.examples.layer import Layer, attended, causal
 from edgewise.checks.property import Example, Property
-from edgewise.checks.reading import alone_or_packed, observed, only_positions, taken
+from edgewise.checks.reading import alone_or_packed, observed, only_positions, short_documents, taken
 
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
@@ -28,14 +27,17 @@ def examine(lab: "Lab") -> Iterator[Observation]:
     routes = taken(lab, packed=True)
     if not routes:
         raise Skip("it takes neither positions nor documents, so several documents in a row cannot be told to it")
+    if all(only_positions(lab, one) for one in routes):
+        raise Skip("it takes positions and uses them as positions only: nothing says that rows are packed")
     found = list(observed(lab, "packing-leak", tuple(KINDS), routes))
-    for one in found:
-        yield replace(one, warning=one.kind == "F1" and only_positions(lab, one.route))
-    yield from alone_or_packed(lab, "packing-leak", routes, {one.route for one in found})
+    yield from found
+    leaking = {one.route for one in found}
+    yield from short_documents(lab, "packing-leak", routes, leaking)
+    yield from alone_or_packed(lab, "packing-leak", routes, leaking)
 
 
 class _Open(Layer):
-    def forward(self, x: Tensor, pos: Tensor) -> Tensor:
+    def forward(self, x: Tensor, pos: Tensor) -> Tensor:  # noqa: ARG002  that it is not used is the fault
         query, key, value = self.projected(x)
         return self.mixed(attended(query, key, value, causal(x.shape[1])))
 
@@ -58,9 +60,9 @@ PROPERTY = Property(
         "it: a model is trained on contexts that do not exist, and evaluated on the answers to other questions."
     ),
     assumes=(
-        "A target that is told of documents: by positions that start again, by ids, or by lengths. Where positions "
-        "change the output but hide nothing, they may be meant as positions only: that is a warning, unless "
-        "documents(…) is declared."
+        "A target that is told of documents: by positions that start again, by ids, or by lengths. Positions "
+        "that change the output and hide nothing on any route are taken as positions only, unless documents(…) is "
+        "declared."
     ),
     kinds=KINDS,
     references=(

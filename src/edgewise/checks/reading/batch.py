@@ -19,7 +19,7 @@ from edgewise.checks.route import Route
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["rows_mixed"]
+__all__ = ["mixing", "rows_mixed"]
 
 _ROWS = 3
 """Rows of the batch in which it is looked at who reads whom: with two, a row that reads all looks like a swap."""
@@ -35,68 +35,144 @@ class _Mixed:
 
 def rows_mixed(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Observation]:
     """Yield each route on which outputs of one row move with the tokens of another."""
-    mixing = [route for route in routes if _mixes(lab, route)]
-    plain = set(mixing)
-    for route in mixing:
-        only_cached = bool(route.cached) and replace(route, cached=()) not in plain
-        found = _who_reads_whom(lab, route)
-        own = lab.expected(route=route).cells.cpu().numpy()
-        kind, likely, sure = ("E4" if only_cached else "E1"), "", not route.training
-        if found is not None:
-            batch = len(found.cells)
-            apart_of_own = ~np.eye(batch * own.shape[0], dtype=bool).reshape(found.cells.shape)
-            fits = next((one for one in layouts(own, batch) if _fits(one.cells, found.cells, apart_of_own)), None)
-            if fits is not None:
-                kind, likely = ("E4" if only_cached else fits.kind), fits.likely
-            elif only_cached:
-                likely = "with a cache rows read each other and without it they do not: rows of the cache are confused"
-            elif _beside(lab, route):
-                likely, sure = "something beside attention mixes rows: experts with a capacity, or batch statistics", False
-        measured, cell = _told(found)
+    moving = {route: size for route in routes if (size := mixing(lab, route))}
+    causes: dict[Route, _Cause] = {}
+    for route, size in moving.items():
+        own = replace(route, dtype=None)
+        if own not in causes:
+            causes[own] = _cause(lab, own if own in moving else route, set(moving))
+        cause = causes[own]
         yield Observation(
             name,
-            kind,
+            cause.kind,
             route,
-            measured,
+            cause.measured,
             "no row of the batch moves another",
-            likely,
-            query=cell[0],
-            key=cell[1],
-            size=lab.influence(route).mixed,
-            noise=lab.influence(route).noise,
-            warning=not sure,
+            cause.likely,
+            query=cause.cell[0],
+            key=cause.cell[1],
+            size=size,
+            warning=not cause.sure,
         )
 
 
-def _mixes(lab: "Lab", route: Route) -> bool:
+@dataclass(frozen=True)
+class _Cause:
+    """Why rows read each other."""
+
+    kind: str
+    likely: str
+    sure: bool
+    measured: str
+    cell: tuple[int | None, int | None]
+
+
+def _cause(lab: "Lab", route: Route, moving: set[Route]) -> _Cause:
+    only_cached = bool(route.cached) and replace(route, cached=()) not in moving
+    found = _who_reads_whom(lab, route)
+    measured, cell = _told(found)
+    kind, likely, sure = ("E4" if only_cached else "E1"), "", not route.training
+    if found is None:
+        return _Cause(kind, likely, sure, measured, cell)
+    own = lab.expected(route=route).cells.cpu().numpy()[: found.cells.shape[1], : found.cells.shape[1]]
+    apart_of_own = ~np.eye(len(found.cells) * own.shape[0], dtype=bool).reshape(found.cells.shape)
+    fits = next((one for one in layouts(own, len(found.cells)) if _fits(one.cells, found.cells, apart_of_own)), None)
+    if fits is not None:
+        kind, likely, sure = ("E4" if only_cached else fits.kind), fits.likely, True
+    elif only_cached:
+        likely = "with a cache rows read each other and without it they do not: rows of the cache are confused"
+    elif _beside(lab, route):
+        likely, sure = "something beside attention mixes rows: experts with a capacity, or batch statistics", False
+    return _Cause(kind, likely, sure, measured, cell)
+
+
+def mixing(lab: "Lab", route: Route) -> float:
+    """Return how far rows move with another row's tokens on a route, beyond rounding; 0 where they are still.
+
+    The batch stays as it is and all of the first row, or of the last, is changed: copies of a row would hide what goes
+    by a row's place.
+    """
+    return lab._once(("mixing", route), lambda: _mixing(lab, route))
+
+
+def _mixing(lab: "Lab", route: Route) -> float:
     if route.batch < 2:
-        return False
-    try:
-        found = lab.influence(route)
-    except (Refused, Skip):
-        return False
-    return found.mixed > found.noise
+        return 0.0
+    most = 0.0
+    # A view that mixes two rows may cut them where they end if their length is even.
+    odd = () if route.cached or route.mask in ("left", "right") or route.packed else (_odd(lab),)
+    for length in (None, *odd):
+        try:
+            most = max(most, _moved(lab, route, lab.given(route, length)))
+        except (Refused, Skip):
+            continue
+    if most:
+        lab.mixing.add(route)  # each change is then looked at in a call of its own
+    return most
+
+
+def _odd(lab: "Lab") -> int:
+    return lab.length - 1 if lab.length % 2 == 0 else lab.length - 2
+
+
+def _moved(lab: "Lab", route: Route, given: Given) -> float:
+    before, most = lab.out(given, route), 0.0
+    if before.shape[0] != given.batch:
+        return 0.0
+    for row in (0, given.batch - 1):
+        after = lab.asked(_all_changed(given, row, lab), route)
+        others = [one for one in range(given.batch) if one != row]
+        most = max(most, lab.close(after[others], before[others], route) or 0.0)
+    return most
+
+
+def _all_changed(given: Given, row: int, lab: "Lab") -> Given:
+    chance = torch.Generator().manual_seed(lab.seed + 11)
+    changed: dict[str, Tensor] = {}
+    for name in ("tokens", "key", "value"):
+        held = getattr(given, name)
+        if held is None:
+            continue
+        held = held.clone()
+        if held.is_floating_point():
+            held[row] = torch.randn(held[row].shape, generator=chance, dtype=torch.float64).to(held)
+        else:
+            real = torch.ones_like(held[row], dtype=torch.bool) if given.keep is None else given.keep[row]
+            held[row] = torch.where(real, held[row].flip(0), held[row])
+            held[row] = torch.where(real & (held[row] == given.tokens[row]), _next(lab, held[row]), held[row])
+        changed[name] = held
+    return given.replace(**changed)
+
+
+def _next(lab: "Lab", ids: Tensor) -> Tensor:
+    most = lab.subject.vocabulary or int(ids.max()) + 2
+    return torch.where(ids + 1 < most, ids + 1, ids - 1)
 
 
 def _who_reads_whom(lab: "Lab", route: Route) -> _Mixed | None:
     """Return which output of which row moves with which token of which row, each changed alone."""
     wide = replace(route, batch=_ROWS)
-    given = lab.given(wide)
+    given = lab.given(wide) if route.cached or route.packed else lab.given(wide, _odd(lab))
     chance = torch.Generator().manual_seed(lab.seed + 7)
     try:
         before = lab.out(given, wide)
         if before.dim() != 3 or before.shape[1] != given.length:
             return None
-        sizes = torch.stack([
-            torch.stack([
-                apart(lab.asked(_changed(given, row, token, lab, chance), wide), before)
-                for token in range(given.length)
-            ])
-            for row in range(given.batch)
-        ])
+        sizes = torch.stack(
+            [
+                torch.stack(
+                    [
+                        apart(lab.asked(_changed(given, row, token, lab, chance), wide), before)
+                        for token in range(given.length)
+                    ]
+                )
+                for row in range(given.batch)
+            ]
+        )
     except Refused:
         return None
-    moved = sizes.permute(2, 3, 0, 1) > lab.influence(route).noise
+    floor = 64 * torch.finfo(before.dtype).eps * float(before.abs().nan_to_num(0, 0, 0).max())
+    moved = sizes.permute(2, 3, 0, 1) > floor
     return _Mixed(moved.cpu().numpy(), float(sizes.max()))
 
 
@@ -107,7 +183,7 @@ def _changed(given: Given, row: int, token: int, lab: "Lab", chance: torch.Gener
         tokens[at] = torch.randn(tokens[at].shape, generator=chance, dtype=torch.float64).to(tokens)
     else:
         most = lab.subject.vocabulary or int(tokens.max()) + 2
-        tokens[at] = (tokens[at] + 1) % most
+        tokens[at] = tokens[at] + 1 if int(tokens[at]) + 1 < most else tokens[at] - 1
     return given.replace(tokens=tokens)
 
 
@@ -146,6 +222,4 @@ def _beside(lab: "Lab", route: Route) -> bool:
         return one.shape == two.shape and bool(torch.equal(one[0], two[0]))
 
     first, second = calls[0], changed[0]
-    return all(
-        still(getattr(first, name), getattr(second, name)) for name in ("query", "key", "value", "out")
-    )
+    return all(still(getattr(first, name), getattr(second, name)) for name in ("query", "key", "value", "out"))

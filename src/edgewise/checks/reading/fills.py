@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 __all__ = ["Fill", "Fills"]
 
-_FILLING = ("masked_fill", "where")
+_FILLING = ("masked_fill", "masked_fill_", "where")
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class Fills(TorchFunctionMode):
     def __torch_function__(
         self,
         func: Callable[..., Any],
-        types: Sequence[type],  # noqa: ARG002  torch hands it over by place
+        types: Sequence[type],
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
@@ -60,6 +60,7 @@ class Fills(TorchFunctionMode):
                     held[1].scaled *= _factor(name, args)
         result = func(*args, **kwargs)
         if isinstance(result, Tensor) and name in _FILLING and (fill := _fill(name, args, kwargs, result)) is not None:
+            fill.used = name.endswith("_")
             self.found.append(fill)
             self._results[id(result)] = (result, fill)  # held, so that its id is not given away
         return result
@@ -83,12 +84,12 @@ def _covers(filled: np.ndarray, cells: np.ndarray) -> bool:
 def _fill(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor) -> Fill | None:
     if result.dim() < 2 or not result.is_floating_point():
         return None
-    if name == "masked_fill":
+    if name.startswith("masked_fill"):
         mask = kwargs.get("mask", args[1] if len(args) > 1 else None)
         value = kwargs.get("value", args[2] if len(args) > 2 else None)
     else:
         mask, kept, value = _three(args, kwargs)
-        if isinstance(kept, Tensor) and kept.dim() < 2 or not isinstance(kept, Tensor):
+        if (isinstance(kept, Tensor) and kept.dim() < 2) or not isinstance(kept, Tensor):
             mask, value = (~mask if isinstance(mask, Tensor) else mask), kept
         elif isinstance(mask, Tensor):
             mask = ~mask

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.checks.calling import Refused
 from edgewise.checks.given import Given
-from edgewise.checks.hypotheses import explained, headed
+from edgewise.checks.hypotheses import DEEPEST, Hypothesis, explained, headed, reached
 from edgewise.checks.influence import Influence
+from edgewise.checks.reading.batch import mixing
 from edgewise.checks.reading.meant import Meant, meant_of_row, real
+from edgewise.checks.reading.others import others_mask
 from edgewise.checks.reading.reading import Reading
-from edgewise.checks.reading.traced import Mistake, mistakes
+from edgewise.checks.reading.traced import Mistake, comparable, mistakes
 from edgewise.checks.reading.weak import fills_of, weak_bias, weak_fill
 from edgewise.checks.reading.words import told
 from edgewise.checks.route import Route
@@ -43,7 +44,7 @@ class _Row:
     found: Sequence[Mistake]
     """What was seen wrong with masks, on any row."""
     whole: bool
-    """Whether every call of attention was seen and is explained."""
+    """Whether every call of attention was seen, is explained, and can be compared with what was meant."""
 
     @property
     def extra(self) -> Cells:
@@ -60,49 +61,66 @@ class _Row:
         measured, expected = told(self.moved, self.meant.cells, self.judged)
         differs = self.extra if self.extra.any() else self.missing
         size = float(self.influence.size[differs].max()) if differs.any() else float("nan")
-        return Reading(
-            self.route, kind, likely, measured, expected, differs, site, head, size, self.influence.noise
-        )
+        return Reading(self.route, kind, likely, measured, expected, differs, site, head, size, self.influence.noise)
 
 
-def looked(lab: "Lab", route: Route) -> Iterator[Reading]:
-    """Yield what is wrong with who reads whom within each row of a route's input; of several rows that have the same
-    fault, the first.
+def looked(lab: "Lab", route: Route, other: Given | None = None) -> Iterator[Reading]:
+    """Yield what is wrong with who reads whom within the rows of an input: of the first row that has something wrong.
+
+    Args:
+        lab: what measures.
+        route: the way.
+        other: an input; None for the route's usual one.
 
     Raises:
         Refused: the target does not take the route.
     """
-    given = lab.given(route)
-    calls = tuple(lab.calls(route))
+    given = lab.given(route) if other is None else other
+    calls = tuple(lab.calls(route, other))
     found = list(mistakes(lab, route, given, calls))
     whole = bool(calls) and not any(one.problem for one in calls) and not lab.unexplained(route)
-    seen: set[str] = set()
+    whole = whole and comparable(lab, route, given, calls)
     padded = [row for row in range(given.batch) if real(given, row) is not None]
     for row in dict.fromkeys([*padded[-1:], 0]):
         measured = _measured(lab, route, given, row, calls, found, whole)
-        if measured is None:
-            continue
-        for one in _wrong(measured):
-            if one.kind not in seen:
-                seen.add(one.kind)
-                yield one
-    if not seen:
-        yield from _hidden(route, found, given)
+        wrong = None if measured is None else _wrong(measured)
+        if wrong is not None:
+            yield wrong
+            return
+    yield from _hidden(lab, route, found, given)
 
 
 def _measured(
     lab: "Lab", route: Route, given: Given, row: int, calls: Sequence[Seen], found: Sequence[Mistake], whole: bool
 ) -> _Row | None:
-    influence = lab.influence(route, row)
+    if real(given, row) is not None and others_mask(lab, route, given) is not None:
+        # What a row reads goes by its place among the others: copies of it would show something else.
+        lab.mixing.add(route)
+        given = given.replace()
+    influence = lab.influence(route, row, given)
     moved = influence.moved.cpu().numpy()
-    if moved.ndim != 2:
+    if moved.ndim != 2 or _mixed(lab, route, moved):
         return None
     try:
         meant = meant_of_row(lab, route, given, row, (moved.shape[0], moved.shape[1]))
     except LookupError:
         return None
-    judged = np.broadcast_to(meant.judged[:, None], moved.shape) & _numbers(lab, given, route, row)[:, None]
+    # A row that may read nothing at all may give anything: zeros, or the mean of everything.
+    counted = meant.judged & meant.cells.any(1) & _numbers(lab, given, route, row)
+    judged = np.broadcast_to(counted[:, None], moved.shape)
+    keep = real(given, row)
+    if keep is not None and lab.subject.mask is None and keep.size == moved.shape[1]:
+        judged = judged & keep[None]  # padding is found by its id: another id there is no padding any more
     return _Row(lab, route, given, row, influence, moved, meant, judged, calls, found, whole)
+
+
+def _mixed(lab: "Lab", route: Route, moved: Cells) -> bool:
+    """Return whether rows of the batch read each other instead of themselves: another property's."""
+    if mixing(lab, route):
+        return True
+    if route.batch > 1 or (moved & ~np.eye(*moved.shape, dtype=bool)).any():
+        return False
+    return bool(mixing(lab, replace(route, batch=2)))
 
 
 def _numbers(lab: "Lab", given: Given, route: Route, row: int) -> Bool[np.ndarray, " query"]:
@@ -112,18 +130,40 @@ def _numbers(lab: "Lab", given: Given, route: Route, row: int) -> Bool[np.ndarra
     return (finite.all(0) if finite.dim() == 2 else finite).cpu().numpy()
 
 
-def _wrong(row: _Row) -> Iterator[Reading]:
+def _wrong(row: _Row) -> Reading | None:
     extra, missing = row.extra, row.missing
-    if not row.meant.expected.exact and row.meant.expected.source != "declared":
+    exact = row.meant.expected.exact or row.meant.expected.source == "declared"
+    cross_only = row.lab.subject.memory is not None and not any(one.kind == "self" for one in row.calls)
+    # Where every mask is right no edge is hidden, whatever else holds tokens back: a first token that a running mean
+    # takes away from itself moves nothing.
+    if not exact or cross_only or (row.whole and not row.found):
         missing = np.zeros_like(missing)
-    if extra.any() or missing.any():
-        if _by_heads(row):
-            return
-        yield _named(row, extra, missing)
+    if not (extra.any() or missing.any()) or _deeper(row) or _by_heads(row):
+        return None
+    found = _named(row, extra)
+    if real(row.given, row.row) is not None and found.kind not in ("A1", "A2", "A3", "E2", "E3"):
+        other = others_mask(row.lab, row.route, row.given)
+        if other is not None:
+            kind, likely = other.cause
+            found = replace(found, kind=kind, likely=likely)
+    return found
+
+
+def _deeper(row: _Row) -> bool:
+    """Return whether a few layers of what was meant would show just this, where nobody can say how many there are."""
+    meant = row.meant.cells
+    if row.whole or meant.shape[0] != meant.shape[1]:
+        return False
+    own = np.eye(len(meant), dtype=bool)
+    return any(
+        bool((((reached(meant, layers) | own) == row.moved) | ~row.judged).all()) for layers in range(2, DEEPEST + 1)
+    )
 
 
 def _by_heads(row: _Row) -> bool:
     """Return whether heads and tokens change places: another property's."""
+    if real(row.given, row.row) is not None or row.route.packed:
+        return False  # with padding or documents too much else would look the same
     heads = row.calls[0].heads if row.calls else row.lab.subject.heads or 0
     own = row.meant.cells
     if own.shape[0] != own.shape[1]:
@@ -135,53 +175,63 @@ def _by_heads(row: _Row) -> bool:
     )
 
 
-def _named(row: _Row, extra: Cells, missing: Cells) -> Reading:
+def _named(row: _Row, extra: Cells) -> Reading:
     """Return what is wrong, by the mask that attention was handed, else by what moves what."""
     if extra.any():
         weak = weak_bias(row.calls, extra, row.row)
         if weak is not None:
             return row.reading(*weak[:2], site=weak[2])
-    mistake = next((one for one in row.found if one.kind and (one.extra or not extra.any())), None)
-    mistake = mistake or next((one for one in row.found if one.extra or not extra.any()), None)
+    mistake = _telling(row, extra)
     if extra.any():
         fills = fills_of(row.lab, row.given, row.route)
         hidden = ~row.meant.cells & row.judged
         why = weak_fill(fills, hidden, extra)
         if why is not None:
             return row.reading(*why, site=mistake.seen.site if mistake else "")
+    together = _by_movement(row) if row.route.cached else None
+    if together is not None and together.kind[0] in "ABC":
+        # A single step shows a row of the mask; all steps together show the mask.
+        return row.reading(together.kind, together.likely, site=mistake.seen.site if mistake else "")
     if mistake is not None:
-        return _of_mistake(row, mistake, extra, missing)
+        return _of_mistake(row, mistake, extra)
     if extra.any() and row.whole:
         kind, likely = _beside(row, extra)
         return row.reading(kind, likely)
-    layers = len({one.site for one in row.calls}) if row.whole else 0
-    graph = row.meant.graph
-    found = (
-        None
-        if graph is None
-        else explained(
-            row.moved,
-            graph,
-            new=row.route.cached,
-            rows=row.judged.any(1),
-            exact=row.lab.subject.kind == "function",
-            layers=layers,
-        )
-    )
+    found = _by_movement(row)
     if found is not None:
         return row.reading(found.kind, found.likely)
-    return row.reading(*_by_place(row, extra, missing))
+    return row.reading(*_by_place(row, extra))
 
 
-def _of_mistake(row: _Row, mistake: Mistake, extra: Cells, missing: Cells) -> Reading:
+def _by_movement(row: _Row) -> Hypothesis | None:
+    """Return the hypothesis that fits what moves what."""
+    graph = row.meant.graph
+    if graph is None:
+        return None
+    return explained(
+        row.moved,
+        graph,
+        new=row.route.cached,
+        rows=np.asarray(row.judged.any(1)),
+        exact=row.lab.subject.kind == "function",
+        layers=len({one.site for one in row.calls}) if row.whole else 0,
+    )
+
+
+def _telling(row: _Row, extra: Cells) -> Mistake | None:
+    """Return the mistake in a mask that says most: of a known kind, of the same direction, over most keys."""
+    if not row.found:
+        return None
+    return max(row.found, key=lambda one: (one.extra or not extra.any(), bool(one.kind), int(one.differs.sum())))
+
+
+def _of_mistake(row: _Row, mistake: Mistake, extra: Cells) -> Reading:
     kind, likely = mistake.kind, mistake.likely
     if not kind:
-        at = mistake.differs
-        kind, likely = _by_place(row, extra, missing) if at.shape != row.moved.shape else _by_place(
-            row, at & mistake.got, at & ~mistake.got
-        )
+        at = mistake.differs & mistake.got
+        kind, likely = _by_place(row, at if at.shape == row.moved.shape else extra)
     found = row.reading(kind, likely, site=mistake.seen.site, head=mistake.head)
-    if row.calls[0].query.shape[2] == len(row.moved):
+    if mistake.got.shape == row.moved.shape:
         measured, expected = mistake.words
         found = replace(found, measured=measured, expected=expected)
     return found
@@ -189,7 +239,9 @@ def _of_mistake(row: _Row, mistake: Mistake, extra: Cells, missing: Cells) -> Re
 
 def _beside(row: _Row, extra: Cells) -> tuple[str, str]:
     """Return kind and cause of what is read past attention whose masks are all right."""
-    words = "every mask is right, so it is no mask: something beside attention (a mean, a norm, a convolution, a state) "
+    words = (
+        "every mask is right, so it is no mask: something beside attention (a mean, a norm, a convolution, a state) "
+    )
     if _pads(row, extra):
         return "D4", words + "reads padding"
     if _other_documents(row, extra):
@@ -199,7 +251,7 @@ def _beside(row: _Row, extra: Cells) -> tuple[str, str]:
     return "C2", words + "reads what should be hidden"
 
 
-def _by_place(row: _Row, extra: Cells, missing: Cells) -> tuple[str, str]:
+def _by_place(row: _Row, extra: Cells) -> tuple[str, str]:
     """Return the kind of cells that differ, by where they lie."""
     if extra.any():
         if _pads(row, extra):
@@ -222,9 +274,10 @@ def _pads(row: _Row, extra: Cells) -> bool:
 
 
 def _other_documents(row: _Row, extra: Cells) -> bool:
-    if row.given.documents is None or row.given.documents.shape[1] != extra.shape[1] or extra.shape[0] != extra.shape[1]:
+    documents = row.given.documents
+    if documents is None or extra.shape != (documents.shape[1],) * 2:
         return False
-    ids = row.given.documents[row.row].cpu().numpy()
+    ids = documents[row.row].cpu().numpy()
     return bool((extra & (ids[:, None] != ids[None])).any())
 
 
@@ -233,9 +286,15 @@ def _future(extra: Cells) -> bool:
     return bool(np.triu(extra, 1 + key - query).any())
 
 
-def _hidden(route: Route, found: Sequence[Mistake], given: Given) -> Iterator[Reading]:
-    """Yield what masks get wrong though it does not show in what moves what: an edge hidden that another way goes round."""
+def _hidden(lab: "Lab", route: Route, found: Sequence[Mistake], given: Given) -> Iterator[Reading]:
+    """Yield what masks get wrong though it does not show in what moves what: an edge that another way goes round."""
+    other = others_mask(lab, route, given)
     for one in found:
+        if other is not None:
+            kind, likely = (one.kind, one.likely) if one.kind in ("E2", "E3") else other.cause
+            measured, expected = one.words
+            yield Reading(route, kind, likely, measured, expected, one.differs, one.seen.site, one.head)
+            return
         if one.meant.expected.source in ("declared", "config") and one.meant.expected.exact and not one.extra:
             kind, likely = one.kind or "B1", one.likely or "edges are hidden that should be there"
             measured, expected = one.words

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from jaxtyping import Bool
 
 from edgewise.checks.calling import Refused
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.given import Given
 from edgewise.checks.hypotheses import explained
 from edgewise.checks.reading.words import first_cell, told
 from edgewise.checks.route import Route
@@ -27,14 +29,14 @@ def memory_padding(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[O
         extra = moved & ~keep[None] & judged
         if extra.any():
             graph = keys(keep)
-            found = explained(moved, graph, rows=judged.any(1), exact=False, layers=1)
+            found = explained(moved, graph, rows=_rows(judged), exact=False, layers=1)
             words = told(moved, np.broadcast_to(keep[None], moved.shape), judged)
             likely = "the mask of the memory is not handed to cross attention"
             if found is not None and found.kind == "G1":
                 likely = "the mask of the memory is complemented: True means hide where keep was meant"
             elif found is not None and found.kind == "D3":
                 likely = f"of the memory, {found.likely}"
-            elif not bool((moved & ~keep[None])[judged.any(1)].all(0)[~keep].all()):
+            elif not bool(np.asarray((moved & ~keep[None])[_rows(judged)].all(0))[~keep].all()):
                 likely = "another mask than the memory's own hides its tokens, perhaps that of the tokens that read it"
             yield _observation(name, "D5", route, words, likely, first_cell(extra))
 
@@ -45,7 +47,7 @@ def memory_hidden(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Ob
         missing = ~moved & keep[None] & judged
         if not missing.any() or not moved.any():
             continue
-        found = explained(moved, full() if whole else keys(keep), rows=judged.any(1), exact=True)
+        found = explained(moved, full() if whole else keys(keep), rows=_rows(judged), exact=True)
         kind, likely = "B1", "tokens of the memory are hidden that should be read"
         if found is not None and found.kind == "B3":
             kind, likely = "B3", "the causal mask is applied in cross attention, where all of the memory is to be read"
@@ -58,14 +60,14 @@ def memory_hidden(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Ob
 
 
 def _memories(lab: "Lab", routes: Sequence[Route]) -> Iterator[tuple[Route, bool, Cells, np.ndarray, Cells]]:
-    """Yield for each route whether the memory is whole, what is read of it, its real tokens, and the rows that count."""
+    """Yield for each route whether its memory is whole, what is read of it, its real tokens, and which rows count."""
     if lab.subject.memory is None:
         return
     for route in routes:
         try:
-            given = lab.given(route)
+            given = _padded(lab, route)
             row = given.batch - 1
-            moved = lab.influence(route, row, of="memory").moved.cpu().numpy()
+            moved = lab.influence(route, row, given, of="memory").moved.cpu().numpy()
         except (Refused, Skip):
             continue
         if moved.ndim != 2:
@@ -74,9 +76,29 @@ def _memories(lab: "Lab", routes: Sequence[Route]) -> Iterator[tuple[Route, bool
         if given.memory_keep is not None and not lab.declared.pads_attended:
             keep = given.memory_keep[row].cpu().numpy()
         own = None if given.keep is None else given.keep[row].cpu().numpy()
-        finite = lab.out(given, route)[row].isfinite().all(-1).cpu().numpy()
+        finite = lab.answer(given, route).out[row].isfinite().all(-1).cpu().numpy()
         rows = finite if own is None or own.shape != finite.shape else finite & own
         yield route, bool(keep.all()), moved, keep, np.broadcast_to(rows[:, None], moved.shape)
+
+
+def _rows(judged: Cells) -> np.ndarray:
+    return np.asarray(judged.any(1))
+
+
+def _padded(lab: "Lab", route: Route) -> Given:
+    """Return the input of a route, its memory padded where that can be told though no padding of tokens can."""
+    given = lab.given(route)
+    told = lab.subject.memory_mask is not None and lab.subject.mask is None
+    if not told or given.memory is None or given.memory.dim() < 2:
+        return given
+    return lab._once(("padded memory", route), lambda: _with_pads(given))
+
+
+def _with_pads(given: Given) -> Given:
+    assert given.memory is not None
+    keep = torch.ones(given.memory.shape[:2], dtype=torch.bool, device=given.memory.device)
+    keep[-1, -2:] = False
+    return given.replace(memory_keep=keep)
 
 
 def _observation(

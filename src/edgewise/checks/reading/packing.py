@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from edgewise.checks.calling import Refused
-from edgewise.checks.finding import Observation
+from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.given import Given
+from edgewise.checks.reading.beginnings import Beginnings
+from edgewise.checks.reading.looked import looked
 from edgewise.checks.route import Route
 from edgewise.graphs.algebra import And, Not, Or
 from edgewise.graphs.graph import Graph
@@ -18,7 +20,7 @@ from edgewise.graphs.listed import Documents
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["alone_or_packed", "only_positions"]
+__all__ = ["alone_or_packed", "only_positions", "short_documents"]
 
 
 def alone_or_packed(lab: "Lab", name: str, routes: Sequence[Route], leaking: set[Route]) -> Iterator[Observation]:
@@ -54,17 +56,47 @@ def alone_or_packed(lab: "Lab", name: str, routes: Sequence[Route], leaking: set
             )
 
 
+def short_documents(lab: "Lab", name: str, routes: Sequence[Route], leaking: set[Route]) -> Iterator[Observation]:
+    """Yield each route on which documents of one token are not told apart, where longer ones are."""
+    for route in routes:
+        given = lab.given(route)
+        if route in leaking or given.documents is None or given.length < 6:
+            continue
+        lengths = torch.tensor([2, 1, 1, given.length - 4])
+        starts = lengths.cumsum(0) - lengths
+        ids = torch.repeat_interleave(torch.arange(4), lengths).to(given.documents.device)
+        places = torch.arange(given.length) - torch.repeat_interleave(starts, lengths)
+        positions = None if given.positions is None else places.to(given.positions).expand_as(given.positions)
+        short = given.replace(documents=ids.expand_as(given.documents).contiguous(), positions=positions)
+        try:
+            found = next(looked(lab, route, short), None)
+        except Refused:
+            continue
+        if found is not None:
+            yield replace(found, kind="F2" if found.kind[0] != "F" else found.kind).observation(name)
+
+
 def only_positions(lab: "Lab", route: Route) -> bool:
-    """Whether what a target is told of documents may be meant as positions alone: they change what comes out, nothing
-    else says that rows are packed, and nobody declared documents."""
+    """Whether what a target is told of documents may be meant as positions alone.
+
+    They change what comes out and hide nothing, its code does not look for where they begin again, nothing else says
+    that rows are packed, and nobody declared documents.
+    """
     if lab.subject.documents is not None or _declares_documents(lab.declared.graph):
         return False
     given = lab.given(route)
     if given.positions is None:
         return True
+    beginnings = Beginnings(given.positions)
     try:
+        with beginnings:
+            lab.asked(given, route)
+        if beginnings.looked:
+            return False
+        if not bool(lab.influence(route).moved[-1, : given.length // 2 - 1].any()):
+            return False  # the last document does not read the first: it is told apart here
         on, restarted = (lab.asked(one, route) for one in (given.replace(positions=_counted(given.positions)), given))
-    except Refused:
+    except (Refused, Skip):
         return True
     return lab.close(on, restarted, route) is not None
 

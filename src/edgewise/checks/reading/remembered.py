@@ -1,10 +1,12 @@
 """What is wrong on each route, found once for each lab and handed to every property that asks."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgewise.checks.calling import Refused
 from edgewise.checks.finding import Observation
+from edgewise.checks.reading.batch import mixing
 from edgewise.checks.reading.looked import looked
 from edgewise.checks.reading.reading import Reading
 from edgewise.checks.route import Route
@@ -17,7 +19,7 @@ __all__ = ["observed", "readings", "taken"]
 
 def readings(lab: "Lab", route: Route) -> tuple[Reading, ...]:
     """Return what is wrong with who reads whom on a route; nothing where the target does not take it."""
-    return lab._once(("reading", route), lambda: _made(lab, route))
+    return lab._once(("reading", route), lambda: _in_context(lab, route, _made(lab, route)))
 
 
 def _made(lab: "Lab", route: Route) -> tuple[Reading, ...]:
@@ -25,6 +27,45 @@ def _made(lab: "Lab", route: Route) -> tuple[Reading, ...]:
         return tuple(looked(lab, route))
     except Refused:
         return ()
+
+
+def _in_context(lab: "Lab", route: Route, found: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """Return what is wrong, in the light of routes on which more can be seen."""
+    if not found:
+        return ()
+    if route.dtype is not None and route.dtype != "float64":
+        return _in_own_dtype(lab, route, found)
+    if route.mask == "ones":
+        # Whether a mask of ones is joined by or, or replaces the other mask, is seen where it hides something.
+        for side in ("right", "left"):
+            other = replace(route, mask=side, contiguous=True, training=False)
+            more = readings(lab, other) if other in lab.routes else ()
+            if any(one.kind == "C3" for one in more):
+                why = next(one.likely for one in more if one.kind == "C3")
+                return tuple(replace(one, kind="C3", likely=why) if one.kind == "A1" else one for one in found)
+    return found
+
+
+def _in_own_dtype(lab: "Lab", route: Route, found: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """Return what is wrong in another dtype, as it is called in the target's own; what is not wrong there overflows."""
+    own = replace(route, dtype=None)
+    if mixing(lab, own):
+        return ()
+    known = readings(lab, own)
+    if known:
+        first = known[0]
+        return tuple(replace(one, kind=first.kind, likely=first.likely) for one in found[:1])
+    if not lab.takes(own):
+        return found
+    return tuple(
+        replace(
+            one,
+            kind="G3",
+            likely=f"what hides in {str(lab.subject.dtype).removeprefix('torch.')} does not in {route.dtype}: "
+            "the number that hides overflows, or is lost in the cast",
+        )
+        for one in found
+    )
 
 
 def observed(lab: "Lab", name: str, kinds: Sequence[str], routes: Sequence[Route]) -> Iterator[Observation]:

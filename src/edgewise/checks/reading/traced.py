@@ -17,7 +17,7 @@ from edgewise.checks.sites import Seen
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["Mistake", "mistakes"]
+__all__ = ["Mistake", "comparable", "mistakes"]
 
 _CALLS = 64
 """Calls of attention that are looked at, at most, on one route."""
@@ -53,6 +53,16 @@ class Mistake:
         return told(self.got, self.meant.cells, judged)
 
 
+def comparable(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> bool:
+    """Return whether what was meant is known of every call of attention, over all the keys that there should be."""
+    if len(calls) > _CALLS or any(meant_at(lab, route, given, 0, one) is None for one in calls):
+        return False
+    there = np.cumsum(route.cached).tolist()
+    return not there or all(
+        one.kind != "self" or one.index >= len(there) or one.key.shape[2] == there[one.index] for one in calls
+    )
+
+
 def mistakes(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> Iterator[Mistake]:
     """Yield each call that reads something else than was meant; of a call the first row and head that do."""
     for one in calls[:_CALLS]:
@@ -83,21 +93,31 @@ def _mistake(one: Seen, meant: list[Meant], edges: Any, wrong: list[tuple[int, i
     if shared is not None:
         return Mistake(one, row, None, meant[row], got, *shared)
     of_row = meant[row]
-    found = None if of_row.graph is None else explained(got, of_row.graph, rows=of_row.judged)
+    found = None
+    if of_row.graph is not None:
+        # Rows of padding may show anything; where they fit too, they tell apart what real rows do not.
+        found = explained(got, of_row.graph) or explained(got, of_row.graph, rows=of_row.judged)
     kind, likely = ("", "") if found is None else (found.kind, found.likely)
+    if kind == "D1" and not got[~of_row.judged].any() and not of_row.judged.all():
+        kind, likely = "D2", "the padding mask lies on the wrong axis: it hides padded queries instead of padded keys"
     return Mistake(one, row, None if every else head, of_row, got, kind, likely)
 
 
 def _shared(meant: list[Meant], edges: Any, heads: int) -> tuple[str, str] | None:
     """Return whether rows and heads were given each other's masks, and how."""
     masks = np.stack([one.cells for one in meant])
-    judged = np.stack([one.judged for one in meant])[:, None, :, None]
+    # A row's own key is often kept whatever the mask says, so that no row is empty.
+    own = np.eye(*masks.shape[1:], dtype=bool)
+    judged = np.stack([one.judged for one in meant])[:, None, :, None] & ~own
     if len(meant) < 2 or bool((masks == masks[:1]).all()):
         return None
     got = np.broadcast_to(edges, (len(meant), heads, *edges.shape[2:])) if edges.shape[1] in (1, heads) else None
     if got is None:
         return None
     for one in handed_out(len(meant), heads):
-        if bool(((one.cells(masks) == got) | ~judged).all()):
+        given = one.cells(masks)
+        # The mask of a whole row hides nothing: that is no mask at all, as far as one can see.
+        plain = bool((given == masks.any(0)).all())
+        if not plain and bool(((given == got) | ~judged).all()):
             return one.kind, one.likely
     return None

@@ -46,8 +46,8 @@ def weak_bias(calls: Sequence[Seen], leaks: Cells, row: int) -> tuple[str, str, 
         if not at.any() or at.shape != (query, key):
             continue
         if np.isfinite(one.hidden) and one.hidden > -1e5 and not bool((_of(one.allowed, row) & at).any()):
-            return "G2", f"{one.hidden:g} is added where {'' if one.hidden < -1 else 'no '}edges should be hidden: {_TOO}", one.site
-        if one.bias is None or one.bias.shape[-2] == 1 and _same(one, row, at):
+            return "G2", f"{one.hidden:g} is added where edges should be hidden: {_TOO}", one.site
+        if one.bias is None or (one.bias.shape[-2] == 1 and _same(one, row, at)):
             continue
         bias = _numbers(one, row)
         hidden, shown = bias[at], bias[~at]
@@ -72,7 +72,8 @@ def _meaning(value: float, shown: np.ndarray, scale: float) -> tuple[str, str] |
         return "G4", "a mask of 0 and 1 is added to the scores as numbers: it shifts them by one and hides nothing"
     for factor, how in ((scale, "multiplied by the scale"), (scale * scale, "multiplied by the scale twice")):
         if factor != 1 and _round(value / factor) and not _round(value):
-            return "G6", f"the mask is scaled with the scores: {value / factor:g} {how} is {value:g}, which hides too little"
+            times = f"{value / factor:g} {how} is {value:g}"
+            return "G6", f"the mask is scaled with the scores: {times}, which hides too little"
     if value < kept:
         return "G2", f"{value:g} is added where edges should be hidden: it hides too little; −∞ was meant"
     if value > kept:
@@ -81,11 +82,11 @@ def _meaning(value: float, shown: np.ndarray, scale: float) -> tuple[str, str] |
 
 
 def _round(value: float) -> bool:
-    """Return whether somebody would write this number: one digit and zeros."""
+    """Return whether somebody would write this number to hide an edge: a power of ten."""
     if not value or not np.isfinite(value):
         return False
-    power = 10 ** np.floor(np.log10(abs(value)))
-    return abs(value / power - round(abs(value) / power) * np.sign(value)) < 1e-6
+    power = np.log10(abs(value))
+    return abs(power - round(power)) < 1e-6
 
 
 def _of(tensor: object, row: int) -> np.ndarray:
@@ -125,6 +126,11 @@ def weak_fill(fills: Fills, leaks: Cells, extra: Cells) -> tuple[str, str] | Non
 
 
 def _told(weak: Fill) -> tuple[str, str] | None:
-    if weak.value <= -1e5:
+    value = weak.value * weak.scaled
+    if value <= -1e5:
         return None
-    return "G2", f"{weak.name} puts {weak.value:g} where edges should be hidden: scores can be lower, so it hides too little"
+    if weak.scaled != 1:
+        times = f"{weak.value:g} times {weak.scaled:g} is {value:g}"
+        return "G6", f"the mask is scaled with the scores: {times}, which hides too little"
+    what = f"{weak.name} puts {weak.value:g} where edges should be hidden"
+    return "G2", f"{what}: scores can be lower, so it hides too little"

@@ -35,10 +35,11 @@ def first_cell(differs: Bool[np.ndarray, "query key"]) -> tuple[int, int]:
 
 
 def told(
-    measured: Bool[np.ndarray, "query key"], wanted: Bool[np.ndarray, "query key"], judged: Bool[np.ndarray, "query key"]
+    measured: Bool[np.ndarray, "query key"],
+    wanted: Bool[np.ndarray, "query key"],
+    judged: Bool[np.ndarray, "query key"],
 ) -> tuple[str, str]:
-    """Return measured and wanted edges in the same words: their names, where they have one, and the first row and the
-    last that differ.
+    """Return measured and wanted edges in the same words: their names, and the first and last rows that differ.
 
     Args:
         measured: what is read.
