@@ -34,6 +34,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "H1": (*_SEES, *_PATHS, "mask-meaning", "scale", "position", "head-mapping", "normalisation"),
     "H2": (*_SEES, *_PATHS, "mask-meaning", "scale", "K4", "normalisation"),
     "H4": (*_SEES, *_PATHS, "mask-meaning", "scale", "K4"),
+    # a cache that has lost or mixed up what was read looks like a mask that hides it
+    "L2": (*_SEES, "path-mismatch"),
     # edges
     "A2": (*_SEES, *_PATHS, "H3", "K4"),
     "C3": (*_SEES, *_PATHS, "H3", "K4"),

@@ -47,7 +47,14 @@ def bent(bias: Tensor, allowed: Tensor) -> Bent | None:
     there = allowed[..., 1:] & allowed[..., :-1] & steps.isfinite()
     size = float(steps.masked_fill(~there, 0).abs().max()) if bool(there.any()) else 0.0
     if size < 1e-9:
-        return None
+        rows = bias.masked_fill(~allowed | ~bias.isfinite(), 0)
+        if not bool(there.any()) or float(rows.amax() - rows.amin()) < 1e-9:
+            return None
+        return Bent(
+            "the bias of a query is the same for all its keys, so that it changes nothing",
+            "a bias that falls with the distance",
+            "it is made of the query's position, in place of the distance of query and key",
+        )
     off = _by_distance(steps, there)
     if off > ALIKE * size:
         return Bent(

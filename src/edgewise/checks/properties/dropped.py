@@ -99,8 +99,12 @@ def _looked(lab: "Lab", route: Route, rates: dict[str, float]) -> Observation | 
         one = answer(lab.subject, given, route, seed=0, dropout=True).out
     other = answer(lab.subject, given, route, seed=1, dropout=True).out
     if torch.equal(one, other):
-        return None if not rates else _said(
-            route, "two answers in training are the same", f"dropout at {told}", "dropout is set and never used"
+        return (
+            None
+            if not rates
+            else _said(
+                route, "two answers in training are the same", f"dropout at {told}", "dropout is set and never used"
+            )
         )
     if "dropped before the softmax" in " ".join(run.unexplained.values()):
         return _said(

@@ -48,7 +48,8 @@ def _shifted(lab: "Lab", route: Route) -> Observation | None:
     there, here = lab.influence(route, row=row, given=given).moved, lab.influence(plain, given=alone).moved
     if not torch.equal(_inner(there, real), here):
         return None  # another set of keys is read: not a matter of positions
-    causal = bool(lab.expected(route=route).causal)
+    if not lab.expected(route=route).causal:
+        return None  # what reads both ways is padded on the right by convention, and positions count from the left
     return Observation(
         *(
             "position",
@@ -59,7 +60,7 @@ def _shifted(lab: "Lab", route: Route) -> Observation | None:
         "the same outputs: pads move nothing by what they hold, and should not by their number",
         "position ids: they count pads, in place of real tokens (a running sum of the mask, less one)",
         size=apart,
-        warning=lab.subject.library == "transformers" or not causal,
+        warning=lab.subject.library == "transformers",
     )
 
 

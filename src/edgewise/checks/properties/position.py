@@ -69,6 +69,8 @@ def _function(lab: "Lab", route: Route) -> Observation | None:
 
 def _module(lab: "Lab", route: Route) -> Observation | None:
     if route.dtype in ("bfloat16", "float16"):
+        if lab.subject.dtype == torch.float64:
+            raise Skip("a model in float64 is not meant for half precision")
         _, turns = near(lab, lab.plain)
         return _said(lab, route, far(lab, route)) if turns else None
     turn, turns = near(lab, route)

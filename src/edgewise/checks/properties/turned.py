@@ -25,7 +25,7 @@ BROKEN, ROUGH = 0.03, 2e-4
 """A score at the same distance that differs by more than this share is no rotation; by more than that, a coarse one."""
 FAR_ROUGH, HALF_ROUGH = 2e-3, 0.06
 """The same among far positions, where a float32 angle has lost digits, and in half precision."""
-LONG = 1100
+LONG = 600
 STARTS = (20_000, 700)
 
 
