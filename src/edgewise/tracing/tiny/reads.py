@@ -49,6 +49,7 @@ def _made(one: Any, chance: torch.Generator, words: Words) -> Any:
 
 
 READS: dict[str, Reads] = {
+    "blt": Reads("text", {"input_ids": Text(), "use_cache": False}),
     "deepseek_vl_hybrid": Reads(
         "text and an image",
         {
@@ -57,6 +58,7 @@ READS: dict[str, Reads] = {
             "high_res_pixel_values": Noise((1, 3, 64, 64)),
         },
     ),
+    "depth_pro": Reads("an image", {"pixel_values": Noise((1, 3, 256, 256))}),
     "evolla": Reads(
         "text and a protein",
         {
@@ -73,6 +75,43 @@ READS: dict[str, Reads] = {
             "input_features_mask": torch.ones(1, 4, dtype=torch.long),
         },
     ),
+    "granite_docling": Reads(
+        "text and an image",
+        {
+            "input_ids": Text(8, 1),
+            "pixel_values": Noise((1, 1, 3, 64, 64)),
+            "pixel_attention_mask": torch.ones(1, 1, dtype=torch.bool),
+        },
+    ),
+    "granite_speech5_ctc": Reads("a sound", {"input_features": Noise((2, 32, 320))}),
+    "idefics": Reads(
+        "text and an image",
+        {"input_ids": Text(), "pixel_values": Noise((1, 1, 3, 64, 64)), "image_attention_mask": torch.ones(1, 12, 1)},
+    ),
+    "inkling2": Reads(
+        "text and an image",
+        {"input_ids": Text(6, 4), "pixel_values": Noise((4096, 3)), "image_grid_thw": torch.tensor([[1, 4, 4]])},
+    ),
+    "inkling2_loop": Reads(
+        "text and an image",
+        {"input_ids": Text(6, 4), "pixel_values": Noise((4096, 3)), "image_grid_thw": torch.tensor([[1, 4, 4]])},
+    ),
+    "inkling_mm_model": Reads("text and an image", {"input_ids": Text(7, 1), "pixel_values": Noise((1, 2, 16, 16, 3))}),
+    "instructblipvideo": Reads(
+        "text and a film",
+        {"input_ids": Text(30, 128), "pixel_values": Noise((1, 4, 3, 64, 64)), "qformer_input_ids": Text()},
+    ),
+    "kosmos-2": Reads(
+        "text and an image",
+        {
+            "input_ids": Text(many=64),
+            "pixel_values": Noise((1, 3, 64, 64)),
+            "image_embeds_position_mask": torch.cat([torch.zeros(1, 6), torch.ones(1, 64), torch.zeros(1, 6)], 1),
+        },
+    ),
+    "kyutai_speech_to_text": Reads(
+        "text and a sound", {"input_ids": torch.arange(12 * 33).reshape(1, 12, 33) % 90 + 5}
+    ),
     "mllama": Reads(
         "text and an image",
         {
@@ -83,22 +122,29 @@ READS: dict[str, Reads] = {
             "cross_attention_mask": torch.ones(1, 12, 1, 4),
         },
     ),
-    "idefics": Reads(
-        "text and an image",
-        {"input_ids": Text(), "pixel_values": Noise((1, 1, 3, 64, 64)), "image_attention_mask": torch.ones(1, 12, 1)},
-    ),
-    "kosmos-2": Reads(
-        "text and an image",
+    "moss_transcribe_diarize": Reads(
+        "text and a sound",
         {
-            "input_ids": Text(many=64),
-            "pixel_values": Noise((1, 3, 64, 64)),
-            "image_embeds_position_mask": torch.cat([torch.zeros(1, 6), torch.ones(1, 64), torch.zeros(1, 6)], 1),
+            "input_ids": Text(5, 16),
+            "input_features": Noise((1, 80, 128)),
+            "input_features_mask": torch.ones(1, 128, dtype=torch.long),
+            "padding_mask": torch.ones(1, 28, dtype=torch.long),
         },
     ),
-    "instructblipvideo": Reads(
-        "text and a film",
-        {"input_ids": Text(30, 128), "pixel_values": Noise((1, 4, 3, 64, 64)), "qformer_input_ids": Text()},
+    "musicgen": Reads("text", {"input_ids": Text(rows=2), "decoder_input_ids": Text(rows=8, length=8)}),
+    "musicgen_melody": Reads("text", {"input_ids": Text(rows=2), "decoder_input_ids": Text(rows=8, length=8)}),
+    "omdet-turbo": Reads(
+        "an image and what to find",
+        {
+            "pixel_values": Noise((1, 3, 64, 64)),
+            "classes_input_ids": Text(rows=2),
+            "classes_attention_mask": torch.ones(2, 12, dtype=torch.long),
+            "tasks_input_ids": Text(),
+            "tasks_attention_mask": torch.ones(1, 12, dtype=torch.long),
+            "classes_structure": torch.tensor([2]),
+        },
     ),
+    "oneformer": Reads("an image", {"pixel_values": Noise((1, 3, 64, 64)), "task_inputs": Text(length=77)}),
     "pi0": Reads(
         "text and an image",
         {
@@ -117,54 +163,8 @@ READS: dict[str, Reads] = {
             "feature_attention_mask": torch.ones(1, 128, dtype=torch.long),
         },
     ),
-    "granite_docling": Reads(
-        "text and an image",
-        {
-            "input_ids": Text(8, 1),
-            "pixel_values": Noise((1, 1, 3, 64, 64)),
-            "pixel_attention_mask": torch.ones(1, 1, dtype=torch.bool),
-        },
-    ),
-    "kyutai_speech_to_text": Reads(
-        "text and a sound", {"input_ids": torch.arange(12 * 33).reshape(1, 12, 33) % 90 + 5}
-    ),
-    "inkling_mm_model": Reads("text and an image", {"input_ids": Text(7, 1), "pixel_values": Noise((1, 2, 16, 16, 3))}),
-    "inkling2": Reads(
-        "text and an image",
-        {"input_ids": Text(6, 4), "pixel_values": Noise((4096, 3)), "image_grid_thw": torch.tensor([[1, 4, 4]])},
-    ),
-    "inkling2_loop": Reads(
-        "text and an image",
-        {"input_ids": Text(6, 4), "pixel_values": Noise((4096, 3)), "image_grid_thw": torch.tensor([[1, 4, 4]])},
-    ),
-    "omdet-turbo": Reads(
-        "an image and what to find",
-        {
-            "pixel_values": Noise((1, 3, 64, 64)),
-            "classes_input_ids": Text(rows=2),
-            "classes_attention_mask": torch.ones(2, 12, dtype=torch.long),
-            "tasks_input_ids": Text(),
-            "tasks_attention_mask": torch.ones(1, 12, dtype=torch.long),
-            "classes_structure": torch.tensor([2]),
-        },
-    ),
-    "blt": Reads("text", {"input_ids": Text(), "use_cache": False}),
-    "depth_pro": Reads("an image", {"pixel_values": Noise((1, 3, 256, 256))}),
-    "musicgen": Reads("text", {"input_ids": Text(rows=2), "decoder_input_ids": Text(rows=8, length=8)}),
-    "musicgen_melody": Reads("text", {"input_ids": Text(rows=2), "decoder_input_ids": Text(rows=8, length=8)}),
     "voxtral_realtime": Reads(
         "text and a sound", {"input_ids": Text(length=16), "input_features": Noise((1, 128, 128))}
     ),
-    "moss_transcribe_diarize": Reads(
-        "text and a sound",
-        {
-            "input_ids": Text(5, 16),
-            "input_features": Noise((1, 80, 128)),
-            "input_features_mask": torch.ones(1, 128, dtype=torch.long),
-            "padding_mask": torch.ones(1, 28, dtype=torch.long),
-        },
-    ),
-    "oneformer": Reads("an image", {"pixel_values": Noise((1, 3, 64, 64)), "task_inputs": Text(length=77)}),
-    "granite_speech5_ctc": Reads("a sound", {"input_features": Noise((2, 32, 320))}),
 }
 """By its type; a type that is not here is offered what the names of its arguments say."""

@@ -62,6 +62,7 @@ _RULES = (
     _rule(r"(pretrain_)?image_size|img_size|input_image_size|resolution", 64, "words"),
     _rule(r"(spatial_)?patch_size", 16, "words"),
     _rule(r"(num_)?(object_)?queries|num_queries", 8, "words"),
+    _rule(r"upsample_initial_channel", 64, "words"),
     _rule(r"mm_tokens_per_image", 4, "words"),
     _rule(r"num_frames|frames_per_clip", 4, "words"),
     _rule(r"(sliding_window|local_attention|attention_chunk_size|attention_window)(_size)?", 8, "words"),
