@@ -68,10 +68,6 @@ class ModelLive:
             raise ArgumentError(self.can.train)
         return self._trains.train(rung, steps, stop)
 
-    def ladder(self) -> dict[str, Any]:
-        """What the ladder's pages show."""
-        return {} if self._trains is None else self._trains.ladder()
-
     def _seen(self, fed: Feed, switches: Sequence[Switch], stop: Callable[[], bool]) -> Seen:
         model, result = self._target.model, None
 
@@ -98,10 +94,6 @@ class Trains:
 
     def train(self, rung: str, steps: int, stop: Callable[[], bool]) -> Iterator[Trained]:
         """Train a rung."""
-        raise NotImplementedError
-
-    def ladder(self) -> dict[str, Any]:
-        """What the ladder's pages show."""
         raise NotImplementedError
 
 

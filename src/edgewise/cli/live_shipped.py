@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from edgewise.samples import shipped
 from edgewise.views import Can, Seen, Switch, Trained
@@ -37,7 +37,3 @@ class ShippedLive:
     def train(self, rung: str, steps: int, stop: Callable[[], bool]) -> Iterator[Trained]:
         """Train a rung of the ladder."""
         return self._live.train(rung, steps, stop)
-
-    def ladder(self) -> dict[str, Any]:
-        """What the ladder's pages show."""
-        return self._live.ladder()

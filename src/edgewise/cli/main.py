@@ -12,11 +12,12 @@ from edgewise.cli.derive import DERIVE
 from edgewise.cli.sample import SAMPLE
 from edgewise.cli.trace import TRACE
 from edgewise.cli.train import TRAIN
+from edgewise.cli.view import VIEW
 from edgewise.errors import EdgewiseError
 
 __all__ = ["main", "parser"]
 
-COMMANDS = (DERIVE, TRAIN, SAMPLE, TRACE, CHECK)
+COMMANDS = (DERIVE, TRAIN, SAMPLE, TRACE, VIEW, CHECK)
 
 
 def parser() -> argparse.ArgumentParser:

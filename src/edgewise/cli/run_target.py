@@ -11,19 +11,21 @@ from edgewise.tracing import Target
 from edgewise.training import load
 from edgewise.training.tokens import Tokenizer
 
-__all__ = ["run_target"]
+__all__ = ["Reader", "run_target"]
 
 
-class _Reader:
+class Reader:
     """A tokenizer of the trainer as tracing wants one."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
     def ids(self, text: str) -> list[int]:
+        """The tokens of a text."""
         return [int(one) for one in self._tokenizer.encode(text)]
 
     def pieces(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The text of each token."""
         return tuple(self._tokenizer.decode_bytes([one]).decode("utf-8", errors="replace") for one in ids)
 
 
@@ -52,4 +54,4 @@ def run_target(folder: str, *, dtype: torch.dtype | None, device: str) -> Target
             ids = torch.cat([ids, fresh], dim=1)
         return ids, found
 
-    return Target(folder, model, _Reader(run.tokenizer), write=write)
+    return Target(folder, model, Reader(run.tokenizer), write=write)

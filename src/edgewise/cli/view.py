@@ -63,7 +63,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _opened(arguments: argparse.Namespace) -> "tuple[Seen, Live | None]":
+def _opened(arguments: argparse.Namespace) -> "tuple[Seen, Live]":
     from edgewise.records import open_record
     from edgewise.views import Seen
 
@@ -73,7 +73,9 @@ def _opened(arguments: argparse.Namespace) -> "tuple[Seen, Live | None]":
 
         return Seen(open_record(shipped() / "trace.edgewise")), ShippedLive()
     if arguments.target is not None and Path(arguments.target).suffix == ".edgewise":
-        return Seen(open_record(arguments.target)), None
+        from edgewise.cli.live_record import RecordLive
+
+        return Seen(open_record(arguments.target)), RecordLive()
     from edgewise.cli.live import ModelLive
     from edgewise.cli.live_training import Training
 
@@ -99,7 +101,7 @@ def _reads_nothing(arguments: argparse.Namespace) -> bool:
     return all(getattr(arguments, name) is None for name in names)
 
 
-def _serve(seen: "Seen", live: "Live | None", arguments: argparse.Namespace) -> None:
+def _serve(seen: "Seen", live: "Live", arguments: argparse.Namespace) -> None:
     from edgewise.views.html import bundle
     from edgewise.views.server import Page
     from edgewise.views.serving import Serving

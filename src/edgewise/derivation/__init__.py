@@ -9,7 +9,9 @@ from edgewise.derivation.claim import Claim, ClaimResult
 from edgewise.derivation.claims import CLAIMS
 from edgewise.derivation.course import LessonResult
 from edgewise.derivation.derive import Derivation, derive
+from edgewise.derivation.following import Moment, follow
 from edgewise.derivation.ink import Ink
+from edgewise.derivation.reading import Reading
 from edgewise.derivation.screen import Screen
 from edgewise.derivation.story import Scene
 
@@ -20,8 +22,11 @@ __all__ = [
     "Derivation",
     "Ink",
     "LessonResult",
+    "Moment",
+    "Reading",
     "Scene",
     "Screen",
     "choose",
     "derive",
+    "follow",
 ]

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from edgewise.ladder import Size
 from edgewise.training import Characters, Corpus, Loaded, Recipe, Step, sample, windows
 
-__all__ = ["BLOCK", "LESSON", "Question", "losses", "next_token", "teach", "write", "writing_loss"]
+__all__ = ["BLOCK", "LESSON", "Question", "losses", "next_token", "steps_of", "teach", "write", "writing_loss"]
 
 BLOCK = 8  # tokens that a small model sees at once
 LESSON = Recipe(
@@ -47,13 +47,20 @@ def teach(
     tick: Callable[[int], object] = lambda _: None,
 ) -> nn.Module:
     """Train `model` in place and return it; `tick` is told the steps done."""
+    for number, _ in enumerate(steps_of(model, corpus, recipe, block=block, ask=ask), 1):
+        tick(number)
+    return model.eval()
+
+
+def steps_of(
+    model: nn.Module, corpus: Corpus, recipe: Recipe = LESSON, *, block: int = BLOCK, ask: Question = next_token
+) -> Generator[float]:
+    """Train `model` in place, a step each time that the next loss is asked for."""
     step = Step(model, recipe, precision="float32", compiled=False)
     with _one_thread():
         for number in range(recipe.steps):
             starts = corpus.starts(recipe.seed, number, recipe.batch, block)
-            step([ask(*windows(corpus.training, starts, block))], recipe.factor(number))
-            tick(number + 1)
-    return model.eval()
+            yield step([ask(*windows(corpus.training, starts, block))], recipe.factor(number)).item()
 
 
 @contextmanager

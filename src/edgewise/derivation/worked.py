@@ -7,9 +7,11 @@ are small enough that every score can be checked without a machine.
 import math
 
 __all__ = [
+    "BAG",
     "KEY",
     "LETTERS",
     "ONE_HOT",
+    "PLACES",
     "QUERY",
     "VALUE",
     "VECTORS",
@@ -29,6 +31,10 @@ ONE_HOT: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 QUERY: Matrix = [[1.0, 0.0, 2.0], [0.0, 1.0, 0.5]]
 KEY: Matrix = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
 VALUE: Matrix = [[10.0, 0.0, 5.0], [0.0, 10.0, 5.0]]
+
+# Letters of dogs and gods, and what is added for places 0 … 3.
+BAG: dict[str, list[float]] = {"d": [1.0, 0.0], "o": [0.0, 1.0], "g": [2.0, 1.0], "s": [1.0, 2.0]}
+PLACES: Matrix = [[0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [0.4, 0.0]]
 
 
 def product(left: Matrix, right: Matrix) -> Matrix:

@@ -53,7 +53,10 @@ class Can:
     train: str = ""
 
 
-NONE = Can(*["this is a record without its model: open the model itself to change it"] * 4)
+NONE = Can(
+    *["this is a record without its model: open the model itself to change it"] * 3,
+    train="nothing can be trained from here: run edgewise view and train from the page that it opens",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,8 @@ class Trained:
     sample: str = ""
     seen: Seen | None = None
     """Its attention on a line of its text, now and then."""
+    text: str = ""
+    """What it learns from, by name."""
 
 
 class Live(Protocol):
@@ -84,8 +89,4 @@ class Live(Protocol):
 
     def train(self, rung: str, steps: int, stop: Callable[[], bool]) -> Iterator[Trained]:
         """Train a rung of the ladder, told of as it goes."""
-        ...
-
-    def ladder(self) -> dict[str, Any]:
-        """What the ladder's pages show, as JSON values."""
         ...

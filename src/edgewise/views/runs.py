@@ -12,7 +12,7 @@ __all__ = ["OTHER", "Runs"]
 OTHER = "other"
 
 HELD = 12
-"""Runs that were asked for; the oldest are forgotten."""
+"""Runs of each kind; the oldest are forgotten."""
 
 
 class Runs:
@@ -20,16 +20,17 @@ class Runs:
 
     def __init__(self, first: Seen, other: Seen | None = None) -> None:
         self._first, self._other = first, other
-        self._asked: OrderedDict[str, Seen] = OrderedDict()
+        self._held: OrderedDict[str, tuple[str, Seen]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, seen: Seen) -> str:
-        """Hold a run, and return its name."""
+    def add(self, seen: Seen, kind: str = "asked") -> str:
+        """Hold a run, and return its name; only older runs of its kind make room for it."""
         name = secrets.token_hex(6)
         with self._lock:
-            self._asked[name] = seen
-            while len(self._asked) > HELD:
-                self._asked.popitem(last=False)
+            self._held[name] = kind, seen
+            alike = [one for one, (other, _) in self._held.items() if other == kind]
+            for one in alike[:-HELD]:
+                del self._held[one]
         return name
 
     def __getitem__(self, name: str) -> Seen:
@@ -38,7 +39,7 @@ class Runs:
         if name == OTHER and self._other is not None:
             return self._other
         with self._lock:
-            if name not in self._asked:
+            if name not in self._held:
                 raise ArgumentError("this run is no longer held by the server: ask for it again")
-            self._asked.move_to_end(name)
-            return self._asked[name]
+            self._held.move_to_end(name)
+            return self._held[name][1]

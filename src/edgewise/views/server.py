@@ -176,10 +176,6 @@ class Page:
         name = self._runs.add(seen)
         return said({"run": name, "scene": self._scene(name)})
 
-    def _ladder(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
-        del run, given, stop
-        return said(self._able("train").ladder())
-
     def _train(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
         del run, stop
         self._able("train")
@@ -210,7 +206,6 @@ GETS: dict[str, Work] = {
     "row": Page._row,
     "column": Page._column,
     "cell": Page._cell,
-    "ladder": Page._ladder,
     "training": Page._training,
 }
 POSTS: dict[str, Work] = {"swap": Page._swap, "read": Page._read, "train": Page._train}

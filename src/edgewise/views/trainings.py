@@ -91,9 +91,9 @@ class Trainings:
         try:
             for now in self._live.train(one.rung, one.steps, stopped):
                 told: dict[str, Any] = {"step": now.step, "loss": now.loss, "validation": now.validation}
-                told["sample"] = now.sample
+                told |= {"sample": now.sample, "text": now.text}
                 if now.seen is not None:
-                    told["run"] = self._runs.add(now.seen)
+                    told["run"] = self._runs.add(now.seen, "training")
                     told["scene"] = scene(now.seen.record, self._live.can, now.seen.output)
                 one.told.append(told)
                 if stopped():

@@ -6,6 +6,7 @@ from torch import Tensor
 from edgewise.attention import Learned, reference, rotary, sinusoidal
 from edgewise.derivation.claim import Claim, Measured, claim
 from edgewise.derivation.expected import near
+from edgewise.derivation.worked import BAG, PLACES
 from edgewise.errors import ShapeError
 from edgewise.graphs import causal
 from edgewise.ladder import Size, rung
@@ -41,9 +42,8 @@ def is_a_set() -> Measured:
 )
 def by_hand() -> Measured:
     """With d = [1, 0], g = [2, 1] and places [0.1, 0] and [0.3, 0], the d of dog and the d of god are two vectors."""
-    letter = {"d": torch.tensor([1.0, 0.0]), "g": torch.tensor([2.0, 1.0])}
-    place = {0: torch.tensor([0.1, 0.0]), 2: torch.tensor([0.3, 0.0])}
-    return {word: [(letter[word[at]] + place[at]).tolist() for at in (0, 2)] for word in ("dog", "god")}
+    placed = {word: torch.tensor([BAG[one] for one in word]) + torch.tensor(PLACES[:3]) for word in ("dog", "god")}
+    return {word: rows[[0, 2]].tolist() for word, rows in placed.items()}
 
 
 @claim("position.shapes", expected={"shape": [4, 8, 32]}, kind="exact")

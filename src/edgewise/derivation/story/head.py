@@ -7,7 +7,7 @@ from edgewise.derivation.claims.value import worked_head
 from edgewise.derivation.reading import Reading
 from edgewise.derivation.story.layout import beside, matrix, row
 from edgewise.derivation.story.scene import Scene
-from edgewise.derivation.worked import KEY, ONE_HOT, QUERY, VALUE
+from edgewise.derivation.worked import BAG, KEY, ONE_HOT, PLACES, QUERY, VALUE
 
 __all__ = ["positions", "scale", "scores", "values"]
 
@@ -15,9 +15,8 @@ __all__ = ["positions", "scale", "scores", "values"]
 def positions(reading: Reading) -> Scene:
     """Tell of dog and god."""
     del reading
-    letters = {"d": torch.tensor([1.0, 0.0]), "o": torch.tensor([0.0, 1.0]), "g": torch.tensor([2.0, 1.0])}
-    places = torch.tensor([[0.1, 0.0], [0.2, 0.0], [0.3, 0.0]])
-    bags = {word: torch.stack([letters[one] for one in word]) for word in ("dog", "god")}
+    places = torch.tensor(PLACES[:3])
+    bags = {word: torch.tensor([BAG[one] for one in word]) for word in ("dog", "god")}
     lines = [f"  {word}  mean {row(rows.mean(dim=0))}" for word, rows in bags.items()]
     lines[1] += "   the same: a sum knows no order"
     lines += ["", "  with [0.1, 0], [0.2, 0], [0.3, 0] added for places 0, 1, 2:"]
