@@ -12,6 +12,7 @@ import torch
 
 from edgewise.checks.finding import Observation
 from edgewise.checks.replays import bodies
+from edgewise.checks.replays_of_numbers import numbers
 from edgewise.checks.shrink import Smallest
 from edgewise.checks.subject import Subject
 from edgewise.graphs import Graph
@@ -58,7 +59,7 @@ def replay(cause: Observation, lab: "Lab", origin: Origin, smallest: Smallest | 
     """
     tries = [(cause, lab)] if smallest is None else [(smallest.seen, smallest.lab), (cause, lab)]
     for seen, where in tries:
-        for body in bodies(seen, where):
+        for body in (*numbers(seen, where), *bodies(seen, where)):
             if _fails(body, lab.subject):
                 copied = "import copy\n\n" if "copy." in body else ""
                 return f"{copied}import torch\n{origin.load()}\n{body}"
