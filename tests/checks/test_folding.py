@@ -156,3 +156,13 @@ def test_dropout_in_evaluation_is_the_cause_of_weights_that_do_not_sum_to_one() 
         ("normalisation", [("H4", PLAIN)], [PLAIN]),
         ("path-mismatch", [("L4", PLAIN)], [PLAIN]),
     ) == [("L4", ["H4"])]
+
+
+def test_a_lost_mask_is_one_fault_however_it_looks_beside_other_masks() -> None:
+    ones, cached = Route(weights=True, mask="ones"), Route(weights=True, cached=(3, 1, 1))
+    both = [PLAIN, ASKED, Route(mask="ones"), ones]
+    assert told(
+        ("future-leak", [("A1", ASKED)], both),
+        ("wrong-pattern", [("C3", ones)], both),
+        ("path-mismatch", [("L2", cached), ("L6", ASKED), ("L6", ones)], [*both, cached]),
+    ) == [("A1", ["L2", "C3", "L6"])]

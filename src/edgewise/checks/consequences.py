@@ -4,10 +4,12 @@ The table says what a fault of one kind can do to what other properties see, on 
 that it must: what is not explained by a fault on the same routes stays a finding of its own.
 """
 
-__all__ = ["CAUSES", "follows", "rank", "uneven"]
+__all__ = ["CAUSES", "VISIBILITY", "follows", "rank", "uneven"]
 
 _SEES = ("future-leak", "lost-visibility", "wrong-pattern", "padding-leak", "packing-leak", "batch-leak")
 _PATHS = ("path-mismatch",)
+VISIBILITY = (*_SEES, "mask-meaning")
+"""Properties that read the same measurement: what one of them names on a route, the others leave to it."""
 # A mask that is wrong leaves rows without a key (H3), makes the number of pads matter (K4), and added is a bias (K5).
 _MASK = (*_SEES, *_PATHS, "mask-meaning", "H3", "K4", "K5")
 _AXES = (*_SEES, *_PATHS, "mask-meaning", "head-mapping", "position", "H3")

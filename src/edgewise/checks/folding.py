@@ -9,7 +9,7 @@ between two ways only where the cause is on one of them and not on the other. Al
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from edgewise.checks.consequences import follows, rank, uneven
+from edgewise.checks.consequences import VISIBILITY, follows, rank, uneven
 from edgewise.checks.finding import Finding, Observation
 from edgewise.checks.route import Route
 from edgewise.checks.ways import choices, nearness, plainer
@@ -56,6 +56,9 @@ class _Group:
         return max(near, default=(0, False))[1]
 
 
+_Fault = tuple[_Group, list[_Group]]
+
+
 def folded(looked: Iterable[Looked]) -> tuple[Finding, ...]:
     """Return the faults behind what the properties saw, those that explain most first.
 
@@ -71,7 +74,7 @@ def folded(looked: Iterable[Looked]) -> tuple[Finding, ...]:
         [('A1', ['L6'])]
     """
     groups = sorted(_groups(looked), key=lambda one: (one.warning, rank(one.first.kind), choices(one.first.route)))
-    faults: list[tuple[_Group, list[_Group]]] = []
+    faults: list[_Fault] = []
     for group in groups:
         causes = [(cause, under) for cause, under in faults if _explained(group, cause)]
         if causes:
@@ -79,16 +82,34 @@ def folded(looked: Iterable[Looked]) -> tuple[Finding, ...]:
         else:
             rest = _left(group, [cause for cause, _ in faults])
             faults.append((rest, []))
-    return tuple(_finding(cause, under) for cause, under in faults)
+    return tuple(_finding(cause, under) for cause, under in _joined(faults))
+
+
+def _joined(faults: list[_Fault]) -> list[_Fault]:
+    """Faults without those that follow from one that was looked at later, as it is seldom the cause of anything."""
+    left = list(faults)
+    for fault in reversed(faults):
+        group, under = fault
+        causes = [
+            (cause, also)
+            for cause, also in left
+            if cause is not group and _explained(group, cause) and not _explained(cause, group)
+        ]
+        if causes:
+            causes[0][1].extend([group, *under])
+            left.remove(fault)
+    return left
 
 
 def _groups(looked: Iterable[Looked]) -> list[_Group]:
     found: list[_Group] = []
+    looked = list(looked)
+    visible = {each.route for one in looked if one.property in VISIBILITY for each in one.observations}
     for one in looked:
         kinds = dict.fromkeys((each.kind, each.warning) for each in one.observations)
         for kind, warning in kinds:
             seen = tuple(each for each in one.observations if (each.kind, each.warning) == (kind, warning))
-            broken = {each.route for each in one.observations}
+            broken = visible if one.property in VISIBILITY else {each.route for each in one.observations}
             clean = tuple(route for route in dict.fromkeys(one.routes) if route not in broken)
             found.append(_Group(seen, clean))
     return found

@@ -8,7 +8,7 @@ from edgewise.checks.locate import located
 from edgewise.checks.patience import OutOfTime
 from edgewise.checks.property import Property
 from edgewise.checks.replay import Origin, replay
-from edgewise.checks.shrink import Smallest, shrunk
+from edgewise.checks.shrink import SECONDS, Smallest, shrunk
 
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
@@ -44,7 +44,7 @@ def _smallest(finding: Finding, one: Property, lab: "Lab") -> Smallest | None:
     from edgewise.checks.lab import Lab
 
     def make(length: int) -> Lab:
-        return Lab(lab.subject, lab.declared, length=length, seed=lab.seed)
+        return Lab(lab.subject, lab.declared, length=length, seed=lab.seed, budget=SECONDS)
 
     try:
         return shrunk(finding, one, make, lab.length)

@@ -1,5 +1,6 @@
 """The smallest input that still shows a fault: fewer tokens, one sequence."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Smallest", "shrunk"]
 
 LEAST = 2
+SECONDS = 3.0
+"""That may be spent on one finding."""
 
 
 class Smallest:
@@ -42,7 +45,10 @@ def shrunk(finding: Finding, one: Property, make: "Callable[[int], Lab]", length
     """
     route = finding.cause.route
     batches = (1, route.batch) if route.batch > 1 else (route.batch,)
+    until = time.monotonic() + SECONDS
     for tokens in range(LEAST, length + 1):
+        if time.monotonic() > until:
+            return None
         lab = make(tokens)
         for batch in batches:
             smaller = replace(fed_alike(route, lab.length), batch=batch)
