@@ -20,6 +20,8 @@ def doubles():
 
 
 def observations(target, only=(), **declared):
+    if isinstance(target, torch.nn.Module):
+        target.eval()
     told = {name: declared.pop(name) for name in list(declared) if name not in Declared.__dataclass_fields__}
     if isinstance(declared.get("graph"), str):
         declared["graph"] = parse(declared["graph"])
@@ -42,11 +44,13 @@ def observed():
 
 @pytest.fixture
 def named():
-    """(property, kind) of all that the properties see of a target, and the routes of each."""
+    """By (property, kind), all that the properties see of a target and are sure of."""
 
     def look(target, **declared):
         found = {}
         for one in observations(target, **declared):
+            if one.warning:
+                continue
             found.setdefault((one.property, one.kind), []).append(one)
         return found
 
