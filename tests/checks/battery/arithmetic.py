@@ -89,7 +89,9 @@ def zeros_forward_and_no_number_backward(ok):
             if ok:
                 weights = scores.masked_fill(~keep, -1e30).softmax(-1) * keep.any(-1, keepdim=True)
             else:
-                weights = scores.masked_fill(~keep, -math.inf).softmax(-1).nan_to_num(0.0)
+                # added, not filled: the NaN of the empty row goes on into the gradients of queries and keys
+                hidden = torch.zeros_like(scores).masked_fill(~keep, -math.inf)
+                weights = (scores + hidden).softmax(-1).nan_to_num(0.0)
             return x + self.out(merge(weights @ v))
 
     return Layer()
