@@ -90,6 +90,8 @@ def _arranged(subject: Subject, out: Tensor, axes: str) -> Tensor:
         return out.transpose(1, 2) if subject.layout == "heads third" else out[:, None] if out.dim() == 3 else out
     if axes == "query batch channels":
         return out.transpose(0, 1)
+    if axes == "batch channels height width":
+        return out.flatten(2).transpose(1, 2)
     if axes == "batch heads query width":
         return out.transpose(1, 2).flatten(2)
     if axes == "batch query heads width":

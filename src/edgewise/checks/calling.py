@@ -239,7 +239,9 @@ def _copied(subject: Subject, dtype: torch.dtype) -> Subject | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            twin = copy.deepcopy(module).to(dtype)
+            twin: Any = copy.deepcopy(module).to(dtype)
+            if dtype == torch.float64 and hasattr(twin, "set_experts_implementation"):
+                twin.set_experts_implementation("eager")  # the library's joined product of experts takes no doubles
     except Exception as error:
         return f"no copy of it in {str(dtype).removeprefix('torch.')} can be made: {failed(error)}"
     is_method = not isinstance(subject.target, nn.Module)

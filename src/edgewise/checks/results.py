@@ -76,10 +76,14 @@ def axes_of(result: Any, batch: int, length: int | None, first: str = "batch") -
             axes = "batch query heads width"
         elif leaf.dim() == 4 and (shape[0], shape[2]) == lead and shape[3] != length:
             axes = "batch heads query width"
+        elif leaf.dim() == 4 and length is None and shape[0] == batch:
+            axes = "batch channels height width"
         elif leaf.dim() == 2 and tuple(shape) == lead:
             axes = "batch query"
         if axes:
             name = str(path[-1]) if path else ""
+            if length is None and name not in _FIRST and path and isinstance(path[-1], str):
+                continue  # of pictures and sounds other numbers are returned, too: scores, boxes, depths
             rank = _FIRST.index(name) if name in _FIRST else len(_FIRST)
             # A pair of axes alone, or heads, count only where nothing better is there.
             found.append(({"channels": 0, "width": 1, "query": 2}[axes.split()[-1]] * 100 + rank, order, path, axes))

@@ -64,3 +64,17 @@ def test_left_padding_comes_with_positions():
     )
     out = answer(subject, padded, Route(batch=1, mask="left")).out[:, 2:]
     torch.testing.assert_close(out, answer(subject, given, Route(batch=1)).out, atol=1e-5, rtol=1e-4)
+
+
+def test_a_map_of_features_is_read_place_by_place():
+    subject = subject_of(tiny_target("segformer"))
+    assert subject.output_axes == "batch channels height width"
+    assert answer(subject, sampled(subject), Route()).out.shape == (2, 4, 256)
+
+
+def test_experts_are_run_one_by_one_in_double_precision():
+    subject = subject_of(tiny_target("mixtral"))
+    given = sampled(subject)
+    double = answer(subject, given, Route(dtype="float64")).out
+    assert double.dtype == torch.float64
+    torch.testing.assert_close(double.float(), answer(subject, given, Route()).out, atol=1e-5, rtol=1e-4)

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from edgewise.checks.backends import backends_of
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.subject import Argument, Path, Subject
-from edgewise.tracing.tiny import feeds, number
+from edgewise.tracing.tiny import feeds
+from edgewise.tracing.tiny import number as first_number
 
 __all__ = ["is_library", "library_readings", "library_takes"]
 
@@ -66,6 +67,14 @@ def library_readings(bare: Subject, takes: dict[Role, list[Taken]], told: dict[s
 
 
 _HIDDEN: tuple[Path, Path] = (("hidden_states", -1), ("decoder_hidden_states", -1))
+
+
+def number(config: Any, default: int, *names: str) -> int:
+    """As `edgewise.tracing.tiny` finds it; the default where a config will not say."""
+    try:
+        return first_number(config, default, *names)
+    except Exception:  # some raise where a number differs by layer
+        return default
 
 
 def _offers(bare: Subject, names: set[str], module: nn.Module) -> Iterator[Subject]:
