@@ -166,7 +166,7 @@ def test_a_sweep_keeps_rows_goes_on_and_says_what_failed(
     import edgewise.tracing.tiny as small
 
     monkeypatch.setattr(small, "types", lambda: {"gpt2": "causal-LM", "no-such-type": "causal-LM"})
-    monkeypatch.setattr("edgewise.cli.sweep.tasks_of", lambda name: ("",))
+    monkeypatch.setattr(small, "tasks", lambda name: ("",))
     kept = {"rows": [{"name": "no-such-type", "outcome": "not built", "why": "held from before"}]}
     (here / "rows.json").write_text(json.dumps(kept), encoding="utf-8")
     told = json.loads(

@@ -101,9 +101,9 @@ def _each(arguments: argparse.Namespace) -> list[argparse.Namespace]:
     """Return the arguments once for each task of a tiny type, or for the one that is named: --tiny TYPE:TASK."""
     if arguments.tiny is None or ":" in arguments.tiny or arguments.target is not None:
         return [arguments]
-    from edgewise.cli.sweep import tasks_of
+    from edgewise.tracing.tiny import tasks
 
-    several = tasks_of(arguments.tiny)
+    several = tasks(arguments.tiny)
     names = [f"{arguments.tiny}:{task}" for task in several] if len(several) > 1 else [arguments.tiny]
     return [argparse.Namespace(**{**vars(arguments), "tiny": name}) for name in names]
 

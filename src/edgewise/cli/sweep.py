@@ -23,14 +23,14 @@ KEPT = "zoo-check.json"
 def sweep(arguments: argparse.Namespace) -> int:
     """Check every type that has no row yet, keep each row as it comes, and print the table of all."""
     from edgewise.cli.workers import survey
-    from edgewise.tracing.tiny import types
+    from edgewise.tracing.tiny import tasks, types
 
     if arguments.target is not None:
         raise ArgumentError(f"wanted one model to look at: got {arguments.target} and --tiny all")
     path = Path(arguments.resume or KEPT).expanduser()
     rows = _held(path)
-    several = {name: tasks_of(name) for name in types()}
-    names = [f"{name}:{task}" if len(tasks) > 1 else name for name, tasks in several.items() for task in tasks]
+    several = {name: tasks(name) for name in types()}
+    names = [f"{name}:{task}" if len(each) > 1 else name for name, each in several.items() for task in each]
     left = [name for name in names if name not in rows]
 
     def keep(name: str, row: dict[str, Any], done: int, seconds: float) -> None:
@@ -48,13 +48,6 @@ def sweep(arguments: argparse.Namespace) -> int:
         print(f"rows are kept in {path}; a type without a row is checked by the next run")
     outcomes = {row["outcome"] for row in told.values()}
     return 1 if "fails" in outcomes else 0
-
-
-def tasks_of(name: str) -> tuple[str, ...]:
-    """Return the tasks that a type is made small for."""
-    from edgewise.tracing import tiny
-
-    return getattr(tiny, "tasks", lambda _: ("",))(name)
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:

@@ -73,7 +73,7 @@ def test_what_cannot_be_built_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError("It needs a kernel.\nYou can install it with pip")
 
     assert LARGEST > 1_000_000
-    monkeypatch.setattr("edgewise.tracing.tiny.build.model_class", lambda name: refuse)
+    monkeypatch.setattr("edgewise.tracing.tiny.build.model_class", lambda name, task=None: refuse)
     with pytest.raises(
         RunError, match=r"gpt2 could not be built small and run: ImportError: You can install it with pip"
     ):
@@ -86,3 +86,20 @@ def test_without_transformers_a_type_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingError, match=r"pip install 'edgewise\[transformers\]'"):
         tiny("gpt2")
+
+
+def test_a_type_is_built_for_each_of_its_tasks_and_a_causal_one_is_a_decoder() -> None:
+    from edgewise.tracing.tiny import tasks
+
+    assert tasks("bert") == ("masked", "causal")
+    assert tasks("bart") == ("sequence-to-sequence", "causal")
+    assert tasks("vit") == ("vision",)
+    made = tiny("bert", task="causal")
+    assert type(made.model).__name__ == "BertLMHeadModel"
+    assert made.model.config.is_decoder  # pyright: ignore[reportAttributeAccessIssue]
+    assert type(tiny("bert").model).__name__ == "BertForMaskedLM"
+
+
+def test_a_task_that_a_type_is_not_built_for_is_told() -> None:
+    with pytest.raises(ArgumentError, match="gpt2 is built for causal; asked for 'masked'"):
+        tiny("gpt2", task="masked")

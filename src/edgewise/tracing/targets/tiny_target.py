@@ -14,7 +14,7 @@ def tiny_target(type_name: str, *, dtype: torch.dtype | None = None, device: str
     """A small random model of a type that transformers knows; nothing is fetched.
 
     Args:
-        type_name: as transformers calls it, like "gpt2".
+        type_name: as transformers calls it, like "gpt2"; with what it is built for, like "bert:causal".
         dtype: of its weights; None for float32.
         device: where it runs.
         seed: of its weights and of what it reads.
@@ -24,7 +24,8 @@ def tiny_target(type_name: str, *, dtype: torch.dtype | None = None, device: str
         MissingError: transformers is not installed.
         RunError: it cannot be built small.
     """
-    made = tiny(type_name, seed)
+    name, _, task = type_name.partition(":")
+    made = tiny(name, seed, task or None)
     model = made.model.to(device=device, dtype=dtype)
     inputs = {name: _moved(one, dtype, device) for name, one in made.inputs.items()}
     return Target(f"tiny {type_name}", model, inputs=inputs, reads=f"random {made.reads}")

@@ -1,12 +1,13 @@
 """A small random model of any architecture that transformers knows, and something for it to read."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
-from edgewise.errors import RunError
+from edgewise.errors import MissingError, RunError
 from edgewise.tracing.tiny.around import corrected
 from edgewise.tracing.tiny.feeds import feeds
 from edgewise.tracing.tiny.kinds import Kind, kind_of, library, model_class
@@ -35,24 +36,27 @@ class Tiny:
     """How much was shrunk, in words."""
 
 
-def tiny(type_name: str, seed: int = 0) -> Tiny:
+def tiny(type_name: str, seed: int = 0, task: str | None = None) -> Tiny:
     """A small random model of a type, in evaluation mode, with inputs that it has been run on.
 
     Args:
         type_name: as transformers calls it, like "gpt2" or "whisper".
         seed: of its weights and its inputs.
+        task: what it is built for, one of `tasks`; None for the usual.
 
     Raises:
-        ArgumentError: there is no such type, or no model of it.
-        MissingError: transformers is not installed.
+        ArgumentError: there is no such type, or no model of it for this.
+        MissingError: transformers is not installed, or a package that this type wants beside it.
         RunError: it cannot be built small, or nothing that it reads was found; says why.
     """
     kind = kind_of(type_name)
+    model_class(type_name, task)
     why: list[str] = []
     for level in LEVELS:
         try:
-            model = _built(type_name, level, seed)
+            model = _built(type_name, level, seed, task)
         except Exception as error:
+            _lacking(type_name, error)
             why.append(_told(error))
             continue
         for reads, inputs in feeds(model, seed):
@@ -65,9 +69,11 @@ def tiny(type_name: str, seed: int = 0) -> Tiny:
     raise RunError(f"{type_name} could not be built small and run: {why[0] if why else 'nothing it reads was found'}")
 
 
-def _built(type_name: str, level: Level, seed: int) -> nn.Module:
+def _built(type_name: str, level: Level, seed: int, task: str | None) -> nn.Module:
     config = config_of(type_name, level)
-    made = model_class(type_name)
+    made = model_class(type_name, task)
+    if task == "causal" and hasattr(config, "is_decoder"):
+        config.is_decoder = True  # else an encoder that is built for it reads both ways, by design
     with torch.device("meta"):
         size = sum(one.numel() for one in made(config).parameters())
     if size > LARGEST:
@@ -99,6 +105,18 @@ def _fitting(model: nn.Module, inputs: dict[str, Any]) -> dict[str, Any]:
 def _run(model: nn.Module, inputs: dict[str, Any]) -> None:
     with torch.no_grad(), torch.random.fork_rng(devices=()):
         model(**inputs)
+
+
+def _lacking(type_name: str, error: Exception) -> None:
+    """Say which package a type wants beside the library.
+
+    Raises:
+        MissingError: it does, and it is not installed.
+    """
+    asked = re.search(r"pip install (\w[\w.-]*)", str(error)) if isinstance(error, ImportError) else None
+    name = asked[1] if asked is not None else error.name if isinstance(error, ModuleNotFoundError) else None
+    if name is not None:
+        raise MissingError(f"{type_name} needs the package {name}: pip install {name}") from None
 
 
 def _told(error: Exception) -> str:

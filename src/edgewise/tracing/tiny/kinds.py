@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from edgewise.errors import ArgumentError, MissingError
 
-__all__ = ["KINDS", "Kind", "kind_of", "library", "model_class", "types"]
+__all__ = ["KINDS", "TASKS", "Kind", "kind_of", "library", "model_class", "tasks", "types"]
 
 Kind = Literal["vision-language", "sequence-to-sequence", "masked-LM", "causal-LM", "audio", "vision", "other"]
 
@@ -32,6 +32,10 @@ KINDS: dict[Kind, tuple[str, ...]] = {
     ),
     "other": (),
 }
+
+
+TASKS = {"sequence-to-sequence": "SEQ_TO_SEQ_CAUSAL_LM", "masked": "MASKED_LM", "causal": "CAUSAL_LM"}
+"""What one type of language model may be built for, and the list of those that are."""
 
 
 def library() -> Any:
@@ -75,12 +79,30 @@ def kind_of(name: str) -> Kind:
     return types().get(name, "other")
 
 
-def model_class(name: str) -> Any:
-    """The class of the models of a type, by the first list of its kind that has it.
+def tasks(name: str) -> tuple[str, ...]:
+    """What a type can be built for, the usual first: most for one thing, some encoders as decoders too.
 
     Raises:
-        ArgumentError: no list has it.
+        ArgumentError: transformers has no such type.
     """
+    kind = kind_of(name)
+    made = {_names(attribute).get(name): task for task, attribute in reversed(TASKS.items())}  # one task a class
+    found = [task for task in TASKS if task in [one for each, one in made.items() if each is not None]]
+    usual = [task for task in found if TASKS[task] in KINDS[kind]]
+    return (*usual, *(task for task in found if task not in usual)) if usual else (kind,)
+
+
+def model_class(name: str, task: str | None = None) -> Any:
+    """The class of the models of a type: for a task, or by the first list of its kind that has it.
+
+    Raises:
+        ArgumentError: no list has it, or it is not built for the task.
+    """
+    if task is not None and task not in tasks(name):
+        raise ArgumentError(f"{name} is built for {' or '.join(tasks(name))}; asked for {task!r}")
+    if task in TASKS:
+        found = _names(TASKS[task])[name]
+        return getattr(library(), found if isinstance(found, str) else found[0])
     for attribute in (*KINDS[kind_of(name)], ""):
         names = _names(attribute)
         if name in names:
