@@ -77,8 +77,8 @@ def _viewed(own: Bool[np.ndarray, "query key"], batch: int) -> Iterator[Layout]:
         near = (group[:, None] == group[None]) & own[place[:, None], place[None]]
         yield Layout(
             "E1",
-            "view instead of transpose: (batch, tokens) is viewed as (tokens, batch), and what is next to each other is "
-            "taken for one text",
+            "view instead of transpose: (batch, tokens) is viewed as (tokens, batch), "
+            "and what is next to each other is taken for one text",
             near.reshape(batch, tokens, batch, tokens),
         )
     # Transposed on the way in and viewed on the way out, or the other way round: the row that is computed is another

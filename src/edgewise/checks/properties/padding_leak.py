@@ -9,7 +9,7 @@ from torch import Tensor
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.properties.examples.layer import Layer, attended
 from edgewise.checks.property import Example, Property
-from edgewise.checks.reading import memory_padding, observed, pads_by_id, taken
+from edgewise.checks.reading import doubted, memory_padding, observed, pads_by_id, taken
 
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
@@ -33,7 +33,8 @@ def examine(lab: "Lab") -> Iterator[Observation]:
     of_memory = lab.subject.memory_mask is not None
     if not routes and not of_memory and lab.declared.pad is None:
         raise Skip("it takes no padding mask and knows no id of padding")
-    yield from observed(lab, "padding-leak", tuple(KINDS), routes)
+    for one in observed(lab, "padding-leak", tuple(KINDS), routes):
+        yield doubted(lab, one)
     yield from pads_by_id(lab, "padding-leak")
     if of_memory:
         yield from memory_padding(lab, "padding-leak", routes or taken(lab))

@@ -7,6 +7,7 @@ with them, say why.
 
 from edgewise.checks.reading.batch import rows_mixed
 from edgewise.checks.reading.identified import pads_by_id
+from edgewise.checks.reading.ignored import doubted
 from edgewise.checks.reading.memory import memory_hidden, memory_padding
 from edgewise.checks.reading.overflow import overflowing
 from edgewise.checks.reading.own import masks_of_others
@@ -18,6 +19,7 @@ from edgewise.checks.reading.remembered import observed, readings, taken
 __all__ = [
     "Reading",
     "alone_or_packed",
+    "doubted",
     "masks_of_others",
     "memory_hidden",
     "memory_padding",

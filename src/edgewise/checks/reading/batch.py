@@ -42,6 +42,8 @@ def rows_mixed(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Obser
         if own not in causes:
             causes[own] = _cause(lab, own if own in moving else route, set(moving))
         cause = causes[own]
+        if route.training and not cause.sure:
+            continue  # statistics over the batch, in training: nobody's fault
         yield Observation(
             name,
             cause.kind,

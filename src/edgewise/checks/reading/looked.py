@@ -141,6 +141,8 @@ def _wrong(row: _Row) -> Reading | None:
     if not (extra.any() or missing.any()) or _deeper(row) or _by_heads(row):
         return None
     found = _named(row, extra)
+    if found is None:
+        return None
     if real(row.given, row.row) is not None and found.kind not in ("A1", "A2", "A3", "E2", "E3"):
         other = others_mask(row.lab, row.route, row.given)
         if other is not None:
@@ -175,8 +177,8 @@ def _by_heads(row: _Row) -> bool:
     )
 
 
-def _named(row: _Row, extra: Cells) -> Reading:
-    """Return what is wrong, by the mask that attention was handed, else by what moves what."""
+def _named(row: _Row, extra: Cells) -> Reading | None:
+    """Return what is wrong, by the mask that attention was handed, else by what moves what; None for nothing."""
     if extra.any():
         weak = weak_bias(row.calls, extra, row.row)
         if weak is not None:
@@ -195,8 +197,8 @@ def _named(row: _Row, extra: Cells) -> Reading:
     if mistake is not None:
         return _of_mistake(row, mistake, extra)
     if extra.any() and row.whole:
-        kind, likely = _beside(row, extra)
-        return row.reading(kind, likely)
+        beside = _beside(row, extra)
+        return None if beside is None else row.reading(*beside)
     found = _by_movement(row)
     if found is not None:
         return row.reading(found.kind, found.likely)
@@ -237,8 +239,11 @@ def _of_mistake(row: _Row, mistake: Mistake, extra: Cells) -> Reading:
     return found
 
 
-def _beside(row: _Row, extra: Cells) -> tuple[str, str]:
-    """Return kind and cause of what is read past attention whose masks are all right."""
+def _beside(row: _Row, extra: Cells) -> tuple[str, str] | None:
+    """Return kind and cause of what is read past attention whose masks are all right; None where that may be meant.
+
+    A state or a convolution may carry the past beyond a window: that is what it is for.
+    """
     words = (
         "every mask is right, so it is no mask: something beside attention (a mean, a norm, a convolution, a state) "
     )
@@ -248,7 +253,7 @@ def _beside(row: _Row, extra: Cells) -> tuple[str, str]:
         return "F1", words + "reads other documents"
     if _future(extra):
         return "A3", words + "reads later tokens"
-    return "C2", words + "reads what should be hidden"
+    return None
 
 
 def _by_place(row: _Row, extra: Cells) -> tuple[str, str]:
