@@ -10,6 +10,7 @@ and a call that is not explained is an error. `swap` runs it with one line of at
 from edgewise.tracing.call import Attention, Listener
 from edgewise.tracing.capture import called, record, trace, watched
 from edgewise.tracing.captured import Captured
+from edgewise.tracing.compiled import as_written
 from edgewise.tracing.inputs import Feed, Given, feed, recorded
 from edgewise.tracing.masks import Edges
 from edgewise.tracing.run import Run
@@ -33,6 +34,7 @@ __all__ = [
     "Swapped",
     "Target",
     "Watch",
+    "as_written",
     "called",
     "feed",
     "from_name",
