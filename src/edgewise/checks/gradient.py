@@ -77,7 +77,8 @@ def _leaves(module: nn.Module | None, values: Tensor) -> Generator[list[tuple[in
         ids = arguments[0]
         at = begun.get(layer, 0)
         part = values[:, at : at + ids.shape[1]] if isinstance(ids, Tensor) and ids.dim() == 2 else None
-        if part is None or part.shape != ids.shape or not torch.equal(part, ids):
+        # An embedding of positions may be handed the ids as well, for their number, and gives one row for all.
+        if part is None or part.shape != ids.shape or out.shape[:2] != ids.shape or not torch.equal(part, ids):
             return None
         begun[layer] = at + ids.shape[1]
         leaf = out.detach().requires_grad_(True)

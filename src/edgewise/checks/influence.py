@@ -21,6 +21,9 @@ __all__ = ["Influence", "Measuring", "decided"]
 ROUNDINGS = 64
 """A movement of so many times the dtype's precision may be rounding."""
 
+COARSE = 1e-4
+"""A dtype of no more than this precision may not show a movement that there is."""
+
 
 @dataclass(frozen=True, eq=False)
 class Influence:
@@ -69,7 +72,7 @@ class Measuring:
     dtype: torch.dtype
     pull: Tensor | None = None
     """Gradients (query, token)."""
-    exactly: Callable[[], Tensor | None] = lambda: None
+    exactly: "Callable[[], Influence | None]" = lambda: None
     """What the same says in float64, asked only where rounding is in doubt."""
 
     @property
@@ -115,14 +118,18 @@ def decided(measuring: Measuring, tries: list[list[Change]]) -> Influence:
     believed = loud if pulled is None else loud & pulled
     if pulled is None and measuring.dtype != torch.float64 and large:
         exact = measuring.exactly()
-        believed = loud if exact is None else loud & exact
+        believed = loud if exact is None else loud & exact.moved
     over = usual.over | believed
     moved = over.flatten(0, -3).any(0) if over.dim() > 2 else over
     size = torch.stack([one.size for one in (usual, *large)]).flatten(0, -3).amax(0)
     doubtful = ((size > 0) if pulled is None else (size > 0) | pulled) & ~moved
-    exact = measuring.exactly() if bool(doubtful.any()) else None
+    coarse = torch.finfo(measuring.dtype).eps
+    still = ~moved if coarse > COARSE else doubtful
+    exact = measuring.exactly() if bool(still.any()) else None
     if exact is not None:
-        moved = moved | (doubtful & exact)
+        # What moves by less than the dtype can tell would not be seen to move.
+        unseen = exact.size < 4 * coarse * usual.floor / measuring.precision
+        moved = moved | (exact.moved & (doubtful | unseen if coarse > COARSE else doubtful))
     if pulled is not None and measuring.pull is not None:
         moved = moved | _by_louder(measuring, pulled & ~moved)
         moved = moved | _as_weak(moved, measuring.pull)

@@ -1,9 +1,8 @@
 """The lab: everything that a property measures of a target, each thing measured once, and the passes counted."""
 
 import time
-import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,19 +27,9 @@ from edgewise.checks.rows import Reads, Writes, reads, writes
 from edgewise.checks.sites import Look, Seen, look
 from edgewise.checks.subject import Subject
 from edgewise.graphs import Graph, recognise
+from edgewise.tracing import as_written
 
 __all__ = ["BudgetSpent", "Lab", "Measured"]
-
-
-@contextmanager
-def eager_flex(route: Route) -> Generator[None]:
-    """While this lasts, flex attention runs uncompiled: the same mask without half a minute of compiling."""
-    if route.backend != "flex_attention":
-        yield
-        return
-    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
-        yield
 
 
 class BudgetSpent(Skip):
@@ -263,7 +252,7 @@ class Lab:
         if self._tell is not None and time.monotonic() > self._told + 0.5:
             self._tell(self.passes)
             self._told = time.monotonic()
-        with eager_flex(route):
+        with as_written() if route.backend == "flex_attention" else nullcontext():
             return answer(self.subject, given, route, gradient, seed, **options)
 
     def _caught(self, given: Given, route: Route, seed: int) -> Answer | Refused:

@@ -36,21 +36,21 @@ def _of_call(lab: "Lab", seen: Seen) -> Expected:
     intent = intended(lab.subject, seen.site, seen.kind, seen.layer)
     if intent is not None and intent.graph is not None and intent.sure:
         return expectation(intent.graph, query, key, "config", intent.says)
-    if intent is None:
-        return _inferred_call(lab, seen, False, "")
+    if intent is None or not intent.causal:
+        return _inferred_call(lab, seen, False, "", may_be_causal=intent is None and _of_tokens(lab, seen))
     if intent.graph is not None and intent.causal and intent.graph != causal():
         # A window that a model has and does not use is no fault by itself; one that it uses has that many keys.
         cells = _on_the_plain_route(lab, seen).cells.cpu().numpy()
         if not (cells == causal().dense(*cells.shape)).all():
             return expectation(intent.graph, query, key, "config", intent.says)
-    return _inferred_call(lab, seen, intent.causal, intent.says)
+    return _inferred_call(lab, seen, True, intent.says, may_be_causal=True)
 
 
-def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str) -> Expected:
+def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str, *, may_be_causal: bool) -> Expected:
     """Of one call: as it is on the plain route, unless another route or the whole model says more."""
     query, key = seen.query.shape[2], seen.key.shape[2]
     graph, why = inferred(_on_the_plain_route(lab, seen).cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
-    if graph == full() and (causal_hint or _whole_is_causal(lab)):
+    if graph == full() and (causal_hint or (may_be_causal and lab.expected().causal)):
         graph, why = causal(), says or "the whole model reads no future elsewhere"
     return expectation(graph, query, key, "inferred", why, exact=seen.allowed.shape[1] == 1)
 
@@ -131,6 +131,9 @@ def _elsewhere(lab: "Lab") -> list[np.ndarray | None]:
     """The edges of other routes that may be right where the plain one is wrong; only the fully real rows of masks."""
     routes = [one for one in lab.routes if one.dtype is None and not one.packed and one.mask in ("none", "ones")]
     told = _told(lab)
+    if lab.subject.library == "transformers":
+        # Single tokens have nobody after them to read, and some of these models read both ways and keep a memory.
+        routes = [one for one in routes if not one.cached]
     routes = [one for one in routes if not told & set(dict(one.switches)) and one.batch > 1]
     return [_cells_of(lab, one) for one in routes if one != lab.plain]
 
@@ -163,10 +166,6 @@ def _cells_elsewhere(lab: "Lab", site: str) -> list[np.ndarray]:
         if route != lab.plain and not told & set(dict(route.switches)):
             found += [one.cells.cpu().numpy() for one in lab.calls(route) if one.site == site]
     return found
-
-
-def _whole_is_causal(lab: "Lab") -> bool:
-    return lab.expected().causal
 
 
 def _of_tokens(lab: "Lab", one: Seen) -> bool:

@@ -95,13 +95,18 @@ def _asking(lab: "Lab", route: Route) -> Ask:
     return lambda given: lab.asked(given, route, gradient=True)
 
 
-def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Tensor | None:
-    """What moves in float64."""
-    exact = replace(route, dtype=None if lab.subject.dtype == torch.float64 else "float64")
-    if exact == route:
-        return None
-    try:
+def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Influence | None:
+    """What moves in float64, or where there is no such copy, in the target's own dtype if that is finer."""
+    own = lab.subject.dtype
+    finer = [None if own == torch.float64 else "float64"]
+    if route.dtype is not None and torch.finfo(own).eps < torch.finfo(getattr(torch, route.dtype)).eps:
+        finer.append(None)
+    for exact in dict.fromkeys(replace(route, dtype=one) for one in finer):
+        if exact == route:
+            continue
         alone = given.batch == 1 or route in lab.mixing or route in lab.by_place
-        return _measured(lab, exact, row, given, field, alone=alone).moved
-    except Refused:
-        return None
+        try:
+            return _measured(lab, exact, row, given, field, alone=alone)
+        except Refused:
+            continue
+    return None
