@@ -95,6 +95,9 @@ def test_a_text_comes_from_a_file_and_may_be_cut(capsys: pytest.CaptureFixture[s
         (["--tiny", "gpt2", "--out", "no/such/folder/x"], "wanted a place for the record; there is no folder no/such"),
         (["gpt2", "--show", "x.edgewise"], "--show prints a record that is there; got gpt2 as well"),
         (["--tiny", "mamba"], "no attention was seen"),
+        (["--tiny", "gpt2", "--ids", "5000"], "running tiny gpt2 on what it was given failed at "),
+        (["--tiny", "t5", "--ids", "50"], "says no token that a decoder begins with: give --decoder-text"),
+        (["--tiny", "dinat"], "dinat needs the package natten: pip install natten"),
     ],
 )
 def test_a_mistake_is_one_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:

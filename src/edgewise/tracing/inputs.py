@@ -1,5 +1,6 @@
 """What a target is fed: a text, tokens, a picture, a sound, or a prompt that it goes on from."""
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from edgewise.errors import ArgumentError, DataError, MissingError
+from edgewise.errors import ArgumentError, DataError, EdgewiseError, MissingError, RunError
 from edgewise.records import Record, Tokens
 from edgewise.tracing.capture import record
 from edgewise.tracing.targets import Reader, Target
+from edgewise.tracing.targets.failed import failed
 
 __all__ = ["Feed", "Given", "feed", "recorded"]
+
+OURS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,16 @@ def recorded(target: Target, fed: Feed, **options: Any) -> Record:
 
     Raises:
         TraceError: no attention was seen, or what was seen does not explain what the model computed.
+        RunError: the model cannot be run on what it is fed.
     """
-    return record(target.model, fed.inputs, forward=fed.forward, target=target.name, about=fed.about, **options)
+    try:
+        return record(target.model, fed.inputs, forward=fed.forward, target=target.name, about=fed.about, **options)
+    except EdgewiseError:
+        raise
+    except Exception as error:
+        if Path(traceback.extract_tb(error.__traceback__)[-1].filename).is_relative_to(OURS):
+            raise  # a mistake of ours
+        raise RunError(failed(f"running {target.name} on what it was given", error)) from error
 
 
 def _read(target: Target, given: Given) -> Feed:

@@ -5,7 +5,6 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import torch
 from torch import nn
 
 from edgewise.errors import ArgumentError, EdgewiseError, MissingError, RunError
+from edgewise.tracing.targets.failed import failed
 from edgewise.tracing.targets.guess import guessed
 from edgewise.tracing.targets.library import TokenizerReader
 from edgewise.tracing.targets.target import Reader, Target
@@ -81,7 +81,7 @@ def _module(where: str) -> Any:
             ) from None
         raise MissingError(f"{where} needs the package {error.name}: pip install {error.name}") from None
     except Exception as error:
-        raise RunError(_failed(f"importing {where}", error)) from error
+        raise RunError(failed(f"importing {where}", error)) from error
 
 
 def _file(where: str) -> Any:
@@ -100,7 +100,7 @@ def _file(where: str) -> Any:
     except ModuleNotFoundError as error:
         raise MissingError(f"{where} needs the package {error.name}: pip install {error.name}") from None
     except Exception as error:
-        raise RunError(_failed(f"running {where}", error)) from error
+        raise RunError(failed(f"running {where}", error)) from error
     finally:
         sys.path.remove(str(path.parent))
     return made
@@ -134,12 +134,7 @@ def _called(name: str, make: Callable[[], Any]) -> Any:
     except EdgewiseError:
         raise
     except Exception as error:
-        raise RunError(_failed(f"calling {name}", error)) from error
-
-
-def _failed(what: str, error: Exception) -> str:
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{what} failed at {at.filename}:{at.lineno}: {type(error).__name__}: {error}"
+        raise RunError(failed(f"calling {name}", error)) from error
 
 
 def _reader(found: Any) -> Reader | None:

@@ -129,9 +129,10 @@ GIVEN: dict[str, dict[str, Any]] = {
         "apply_layernorm_after_vision_backbone": False,
         "backbone_config": {"hidden_sizes": [64] * 4, "out_indices": [2, 3, 4]},
         "encoder_in_channels": [64] * 3,
-        "vision_features_channels": [64] * 3,
+        "vision_features_channels": [256] * 3,
         "text_projection_in_dim": 64,
-        "text_projection_out_dim": 64,
+        "text_projection_out_dim": 128,
+        "class_embed_dim": 128,
     },
     "pix2struct": {"vision_config": {"patch_embed_hidden_size": 768}},
     "pp_doclayout_v2": {
