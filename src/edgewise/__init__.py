@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from edgewise.tracing import trace as trace
     from edgewise.training import sample as sample
     from edgewise.training import train as train
+    from edgewise.views import view as view
 
 __version__ = "0.1.0"
 
@@ -46,6 +47,7 @@ _HOME = {
     "swap": "edgewise.tracing",
     "trace": "edgewise.tracing",
     "train": "edgewise.training",
+    "view": "edgewise.views",
     "window": "edgewise.graphs",
 }
 

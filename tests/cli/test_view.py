@@ -1,119 +1,93 @@
-import json
+"""`edgewise view` as it is typed."""
+
+import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from urllib.parse import urlsplit
 
 import pytest
 
-from edgewise.cli.live_record import RecordLive
-from edgewise.cli.live_shipped import ShippedLive
-from edgewise.cli.live_training import Training
-from edgewise.cli.main import main
-from edgewise.errors import ArgumentError
-from edgewise.samples import shipped
-from edgewise.views import NONE
-
-RUN = """
-import sys
-from edgewise.cli.main import main
-status = main(["view", "--no-open"])
-print("status", status, "loaded", [one for one in ("torch", "transformers", "edgewise.ladder") if one in sys.modules])
-"""
+from edgewise.cli import main
 
 
-def opened():
-    """Seconds to the page that `edgewise view` opens, what it says, and what it prints at its end."""
-    began = time.perf_counter()
-    with subprocess.Popen([sys.executable, "-c", RUN], stdout=subprocess.PIPE, text=True) as running:
-        address = running.stdout.readline().removeprefix("edgewise view: ").strip()
-        with urllib.request.urlopen(address) as answer:
-            page = answer.read().decode()
-        seconds = time.perf_counter() - began
-        token = address.partition("token=")[2]
-        request = urllib.request.Request(
-            f"http://{urlsplit(address).netloc}/api/scene", headers={"x-edgewise-token": token}
-        )
-        with urllib.request.urlopen(request) as answer:
-            scene = json.load(answer)
+def test_it_prints_all_heads_of_the_shipped_model(capsys):
+    assert main(["view", "--print"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "edgewise's own small GPT"
+    assert len(lines) == 2 + 16 + 1
+
+
+def test_it_goes_as_deep_as_it_is_told(capsys):
+    where = ["view", "--print", "--site", "blocks.1.attention", "--head", "2"]
+    assert main(where) == 0
+    assert "reads ↓, is read →" in capsys.readouterr().out
+    assert main([*where, "--query", "40"]) == 0
+    assert "of head 2 reads (weights)" in capsys.readouterr().out
+    assert main([*where, "--query", "40", "--key", "17"]) == 0
+    assert "weight " in capsys.readouterr().out
+
+
+def test_the_shipped_page_needs_no_torch():
+    code = (
+        "import sys; from edgewise.cli import main; main(['view', '--print']); "
+        "print(sorted(one for one in ('torch', 'transformers') if one in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_model_that_is_named_is_looked_at(tmp_path, capsys):
+    pytest.importorskip("transformers")
+    assert main(["view", "--tiny", "gpt2", "--html", str(tmp_path / "tiny.html")]) == 0
+    said = capsys.readouterr().out
+    assert re.match(r"wrote .*tiny\.html, [\d.]+ MB: any browser opens it", said)
+    assert (tmp_path / "tiny.html").read_bytes().startswith(b"<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.edgewise"], "nowhere.edgewise"),
+        (["--port", "70000"], "--port is a number from 0 to 65535; got 70000"),
+        (["--print", "--site", "nowhere"], "wanted a site of the record; got 'nowhere'"),
+        (["--print", "--site", "blocks.0.attention", "--head", "9"], "head must be from 0 to 3"),
+        (["--html", "/nowhere/at/all.html"], "cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments, said, capsys):
+    assert main(["view", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_record_that_is_cut_short_is_one_sentence(tmp_path, capsys):
+    from edgewise.samples import shipped
+
+    whole = (shipped() / "trace.edgewise").read_bytes()
+    (tmp_path / "cut.edgewise").write_bytes(whole[: len(whole) // 2])
+    assert main(["view", str(tmp_path / "cut.edgewise"), "--print"]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_it_serves_until_it_is_interrupted():
+    command = [sys.executable, "-m", "edgewise", "view", "--no-open"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        assert running.stdout is not None
+        line = running.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", line)
+        assert address is not None, line
+        with urllib.request.urlopen(address[0]) as answer:
+            assert b"data-edgewise" in answer.read()
         running.send_signal(signal.SIGINT)
-        rest = running.stdout.read()
-    return seconds, page, scene, rest
-
-
-def test_view_alone_opens_the_shipped_sample_in_two_seconds_and_without_torch():
-    # Others may be at work on this machine: the best of three is what the program takes.
-    for _ in range(3):
-        seconds, page, scene, rest = opened()
-        assert "data-edgewise" in page
-        assert scene["sites"]
-        assert scene["live"] == {"swap": "", "text": "", "generate": "", "train": ""}
-        assert rest.splitlines()[-1] == "status 0 loaded []"
-        if seconds < 2:
-            break
-    assert seconds < 2
-
-
-def test_a_record_is_written_as_one_file(tmp_path, capsys):
-    path = tmp_path / "run.html"
-    assert main(["view", str(shipped() / "trace.edgewise"), "--html", str(path)]) == 0
-    assert path.read_bytes().startswith(b"<!doctype html>")
-    assert capsys.readouterr().out.startswith(f"wrote {path}, ")
-
-
-def test_a_record_is_printed(capsys):
-    assert main(["view", str(shipped() / "trace.edgewise"), "--print"]) == 0
-    assert "head" in capsys.readouterr().out
-
-
-def test_a_port_that_is_none_is_a_sentence(capsys):
-    assert main(["view", "--port", "70000"]) == 2
-    assert "--port is a number from 0 to 65535; got 70000" in capsys.readouterr().err
-
-
-@pytest.fixture
-def offline(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
-def never():
-    return False
-
-
-def test_a_rung_is_trained_from_the_page_and_its_attention_seen(offline):
-    told = list(Training().train("scale", 9, never))
-    assert [one.step for one in told] == list(range(10))
-    assert told[-1].loss < told[0].loss
-    assert all(one.text == "python-topics" for one in told)
-    call = told[-1].seen.record.calls[0]
-    assert (call.site.heads, call.rows, repr(call.graph)) == (1, 8, "causal()")
-    assert told[-1].seen.record.target == "scale after 9 steps"
-    assert len(told[-1].sample) == 68
-
-
-def test_a_rung_in_which_no_query_meets_a_key_has_no_attention_to_see(offline):
-    assert all(one.seen is None for one in Training().train("positions", 2, never))
-
-
-@pytest.mark.parametrize("live", [RecordLive(), ShippedLive()])
-def test_pages_of_records_and_of_the_sample_train_too(live, offline):
-    assert live.can.train == ""
-    assert [one.step for one in live.train("bigram", 1, never)] == [0, 1]
-
-
-def test_a_record_says_that_its_model_is_not_there():
-    with pytest.raises(ArgumentError, match=r"^this is a record without its model"):
-        RecordLive().swapped(None, [], never)
-    with pytest.raises(ArgumentError, match=r"^this is a record without its model"):
-        RecordLive().read("a", 0, never)
-    assert NONE.train == "nothing can be trained from here: run edgewise view and train from the page that it opens"
-
-
-def test_a_training_stops_within_a_fraction_of_a_second(offline):
-    stopped = []
-    for one in Training().train("loop", 20_000, lambda: bool(stopped)):
-        if one.step == 0:
-            stopped.append(time.perf_counter())
-    assert time.perf_counter() - stopped[0] < 1
+        begun = time.monotonic()
+        assert running.wait(20) == 0
+        assert running.stderr is not None
+        assert running.stderr.read() == ""
+        assert time.monotonic() - begun < 20
