@@ -9,6 +9,8 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2022",
     minify: true,
+    // As a library the module would keep its white space: here nobody builds on it.
+    rolldownOptions: { output: { minify: true } },
     reportCompressedSize: false,
   },
   define: { "process.env.NODE_ENV": '"production"' },

@@ -6,10 +6,12 @@ import type { ViewName } from "./state";
 import { label } from "./tokens";
 import { HeadView } from "./views/head";
 import { Heads } from "./views/heads";
+import { Ladder } from "./views/ladder/ladder";
 
 const VIEWS: { name: ViewName; says: string }[] = [
   { name: "heads", says: "all heads" },
   { name: "head", says: "one head" },
+  { name: "ladder", says: "the ladder" },
 ];
 
 export function App({ session }: { session: Session }) {
@@ -35,7 +37,7 @@ export function App({ session }: { session: Session }) {
           ))}
         </nav>
       </header>
-      <Text session={session} />
+      {view !== "ladder" && <Text session={session} />}
       <p class="status" role="status" aria-live="polite">
         {session.busy.value && <span class="busy">{session.busy.value} …</span>}
         {session.failed.value && (
@@ -63,7 +65,15 @@ export function App({ session }: { session: Session }) {
           </span>
         )}
       </p>
-      <main>{view === "heads" ? <Heads session={session} /> : <HeadView session={session} />}</main>
+      <main>
+        {view === "heads" ? (
+          <Heads session={session} />
+        ) : view === "head" ? (
+          <HeadView session={session} />
+        ) : (
+          <Ladder session={session} />
+        )}
+      </main>
     </>
   );
 }
