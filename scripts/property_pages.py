@@ -59,4 +59,4 @@ def reported(one) -> str:
 
     torch.manual_seed(0)
     made = one.broken()
-    return of_property(check(made.target, **made.declared), one.name).replace("\n    \n", "\n\n")
+    return of_property(check(made.target, **made.declared), one.name)

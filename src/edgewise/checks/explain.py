@@ -29,7 +29,7 @@ def explained(one: Property) -> str:
 def source(example: Callable[[], Any]) -> str:
     """Return the code of an example: of a function, or of a lambda what it makes."""
     text = re.sub(r"^\w+=lambda: (.*?),?$", r"\1", _text(example), flags=re.DOTALL)
-    made_of = _parts(text, example.__globals__, example.__module__)
+    made_of = _parts(_without(text, example.__name__), example.__globals__, example.__module__)
     return "\n\n\n".join([*made_of.values(), text])
 
 

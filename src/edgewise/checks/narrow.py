@@ -65,5 +65,5 @@ def fed_alike(route: Route, length: int) -> Route:
         return replace(route, cached=(1,) * length)
     if set(route.cached[1:]) == {1}:
         return replace(route, cached=(prompt, *(1,) * (length - prompt)))
-    rest = length - prompt - 2
-    return replace(route, cached=(prompt, 2, *((rest,) if rest > 0 else ())))
+    chunks = (prompt, 2, length - prompt - 2) if length - prompt > 2 else (prompt, length - prompt)
+    return replace(route, cached=chunks)

@@ -64,7 +64,7 @@ def _stepwise(subject: Subject, route: Route) -> str | None:
     return "\n".join(
         [
             f"outs, cache = [], {first}",
-            f"for start, stop in ({spans},):",
+            f"for start, stop in [{spans}]:",
             f"    made = model{method}({cut}, {caching.name}=cache{told})",
             f"    outs.append(made{_path(subject)})",
             f"    cache = made{''.join(_step(one, subject) for one in caching.returned)}",

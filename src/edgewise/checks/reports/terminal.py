@@ -109,7 +109,7 @@ def _finding(finding: Finding, accepted: str) -> Iterator[_Line]:
     if cause.replay:
         yield _Line("  replay")
         for line in cause.replay.rstrip().splitlines():
-            yield _Line(f"    {line}", "cyan")
+            yield _Line(f"    {line}".rstrip(), "cyan")
 
 
 def _wrapped(text: str, head: str, style: str = "") -> Iterator[_Line]:
