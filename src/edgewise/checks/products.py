@@ -80,6 +80,14 @@ def multiplied(lab: "Lab", given: Given, route: Route) -> list[float]:
 
 
 def _watching(lab: "Lab", given: Given, route: Route, *, dropout: bool = False) -> _Watching:
+    def watched() -> tuple[Given, _Watching]:
+        return given, _watched(lab, given, route, dropout=dropout)
+
+    # The input is kept beside, so that its id stays its own.
+    return lab.once(("products", route, id(given), dropout), watched)[1]
+
+
+def _watched(lab: "Lab", given: Given, route: Route, *, dropout: bool) -> _Watching:
     module = lab.subject.module
     learned = set() if module is None else {one.untyped_storage().data_ptr() for one in module.parameters()}
     with _Watching(learned) as watching:

@@ -1,5 +1,6 @@
-"""The weights of a function of query, key and value, measured from outside: where each key's value is a unit vector,
-what comes out is how the query shares itself out among the keys.
+"""The weights of a function of query, key and value, measured from outside.
+
+Where each key's value is a unit vector, what comes out is how the query shares itself out among the keys.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A bias on the scores (K5): it is to depend on the distance, fall with it, and by ALiBi's slopes where it is a line."""
+"""A bias on the scores (K5): it depends on the distance, falls with it, and by ALiBi's slopes where it is a line."""
 
 from typing import TYPE_CHECKING, NamedTuple
 

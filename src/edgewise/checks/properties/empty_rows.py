@@ -22,7 +22,7 @@ BACKWARD = "NaN is replaced in the output only: the softmax before it still has 
 
 
 def poisoned(lab: "Lab") -> list[Observation | None]:
-    """Return, for each route on which a query may be left without a key, what NaN that gives or spreads; None for none."""
+    """Return, for each route on which a query may be left without a key, whom its NaN harms; None for nobody."""
     found: list[Observation | None] = []
     if not lab.subject.finite:
         return found

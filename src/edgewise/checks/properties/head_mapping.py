@@ -275,12 +275,13 @@ PROPERTY = Property(
     name=NAME,
     says="Tokens are split into heads and merged in order, and query head h reads key head h // (heads // key heads).",
     why=(
-        "All of these shapes are legal. A view in place of a transpose mixes tokens into heads, so that even a right mask "
-        "hides the wrong things; key heads in the wrong order make trained weights useless, and nothing fails."
+        "All of these shapes are legal. A view in place of a transpose mixes tokens into heads, so that even "
+        "a right mask hides the wrong things; key heads in the wrong order make trained weights useless, and "
+        "nothing fails."
     ),
     assumes=(
-        "Neighbouring query heads share a key head, as in published models. How a fused projection lays out its three parts "
-        "is a convention of its weights and is not judged. One key head for all is by design."
+        "Neighbouring query heads share a key head, as in published models. How a fused projection lays out "
+        "its three parts is a convention of its weights and is not judged. One key head for all is by design."
     ),
     kinds={
         "J1": "split into heads without a transpose",

@@ -19,7 +19,7 @@ __all__ = ["shifted"]
 
 
 def shifted(lab: "Lab") -> Iterator[Observation | None]:
-    """Yield, for each padded route, what depends on the number of pads though not on what they hold; None where right."""
+    """Yield, for each padded route, what depends on the number of pads and not on what they hold; None where right."""
     if lab.subject.reads not in ("ids", "floats") or lab.subject.random or not lab.subject.finite:
         return
     for mask in ("left", "right"):

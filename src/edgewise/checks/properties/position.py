@@ -1,4 +1,4 @@
-"""position: where a token stands is told to attention once, in the right tensor, along the right axis, without rounding."""
+"""position: where a token stands is told to attention in the right tensor, along the right axis, without rounding."""
 
 import re
 from collections.abc import Iterator
@@ -132,7 +132,7 @@ def _unordered(lab: "Lab", route: Route) -> Observation | None:
     """Whether order matters at all, where that was declared."""
     if not lab.declared.positions:
         return None
-    given = same_token(lab, lab.given(route))
+    given = same_token(lab.given(route))
     tokens = lab.given(route).tokens.clone()
     tokens[:, [0, 1]] = tokens[:, [1, 0]]
     before, after = lab.answer(lab.given(route), route).out, lab.answer(given.replace(tokens=tokens), route).out
@@ -147,15 +147,16 @@ def _unordered(lab: "Lab", route: Route) -> Observation | None:
 
 PROPERTY = Property(
     name=NAME,
-    says="Positions reach attention along the axis of tokens, in queries and keys alone where they turn, counted in real tokens.",
+    says="Positions run along the axis of tokens, turn queries and keys alone, and count real tokens.",
     why=(
-        "A rotation of the wrong pairs, of the wrong tensor or along the wrong axis has a legal shape and trains; the model "
-        "then knows order badly or not at all, and weights that were trained otherwise are wrong. Position ids that count "
-        "pads shift every sequence of a batch that is padded on the left."
+        "A rotation of the wrong pairs, of the wrong tensor or along the wrong axis has a legal shape and "
+        "trains; the model then knows order badly or not at all, and weights that were trained otherwise are "
+        "wrong. Position ids that count pads shift every sequence of a batch that is padded on the left."
     ),
     assumes=(
-        "Both rotary pairings are right where they are used throughout; models without positions are right. Positions may be "
-        "added, turned, or a bias; a temperature that grows with the position is by design. Float32 angles are exact enough."
+        "Both rotary pairings are right where they are used throughout; models without positions are right. "
+        "Positions may be added, turned, or a bias; a temperature that grows with the position is by design. "
+        "Float32 angles are exact enough."
     ),
     kinds={
         "K1": "rotary positions turn the wrong pairs or the wrong tensor",

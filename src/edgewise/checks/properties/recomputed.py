@@ -76,7 +76,8 @@ def _pulled(lab: "Lab", route: Route) -> tuple[Tensor, dict[str, Tensor]]:
     named = {name: one for name, one in module.named_parameters() if one.requires_grad} if module is not None else {}
     named |= leaves
     got = torch.autograd.grad(out.square().sum(), list(named.values()), allow_unused=True)
-    return out.detach(), {name: one for name, one in zip(named, got, strict=True) if one is not None}
+    found: list[Tensor | None] = list(got)
+    return out.detach(), {name: one for name, one in zip(named, found, strict=True) if one is not None}
 
 
 def _leaf(given: Given) -> tuple[Given, dict[str, Tensor]]:

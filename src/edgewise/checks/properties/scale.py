@@ -147,8 +147,9 @@ def _module(lab: "Lab", route: Route) -> Iterator[_Measured]:
             continue
         given = lab.given(route, length=length)
         calls = [one for one in lab.calls(route, given) if not one.problem]
-        products = [] if route.cached or not calls else produced(lab, given, route)
-        steps = () if route.cached or not calls else tuple(multiplied(lab, given, route))
+        deep = bool(calls) and not route.cached and (not lab.subject.library or route == lab.plain)
+        products = produced(lab, given, route) if deep else []
+        steps = tuple(multiplied(lab, given, route)) if deep else ()
         for site in dict.fromkeys(one.site for one in calls):
             seen = next(one for one in calls if one.site == site)
             yield _at(lab, route, seen, _before(seen, products), steps)
@@ -222,14 +223,16 @@ PROPERTY = Property(
     name=NAME,
     says="Query · key is multiplied with 1/√width of a head, once, on every route, or with what was declared.",
     why=(
-        "Shapes do not tell a wrong factor: with the model's width in place of the head's, or the factor used twice, "
-        "every head is flatter than it was meant to be and learns more slowly; without any, or with the inverse, it "
-        "looks at one key and its gradient vanishes. Trained weights that are used with another factor are wrong."
+        "Shapes do not tell a wrong factor: with the model's width in place of the head's, or the factor used"
+        " twice, every head is flatter than it was meant to be and learns more slowly; without any, or with "
+        "the inverse, it looks at one key and its gradient vanishes. Trained weights that are used with "
+        "another factor are wrong."
     ),
     assumes=(
-        "1/√width is meant for functions and layers unless another scale is declared; models of the transformers library "
-        "say it in their config or module. A cap on the scores, a bias and rotary positions change nothing of it; where "
-        "queries or keys are normalised first, another factor is only worth a look."
+        "1/√width is meant for functions and layers unless another scale is declared; models of the "
+        "transformers library say it in their config or module. A cap on the scores, a bias and rotary "
+        "positions change nothing of it; where queries or keys are normalised first, another factor is only "
+        "worth a look."
     ),
     kinds={
         "I1": "made of another size than the head's width",

@@ -1,4 +1,4 @@
-"""Reading part by part with a cache (L1–L3) against reading all at once, and what is left over from one text to the next."""
+"""Reading part by part with a cache (L1–L3) against reading all at once, and what is left over for the next text."""
 
 import inspect
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from torch import Tensor
 from edgewise.checks.calling import Refused, stops
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.given import Given
+from edgewise.checks.properties.exactly import rounded
 from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ class _Cause(NamedTuple):
 def stepped(lab: "Lab") -> Iterator[Observation | None]:
     """Yield, for each way of feeding a cache, how it differs from all at once; None where it does not."""
     for route in lab.where(packed=False, training=False, contiguous=True):
-        if not route.cached or route.dtype is not None:
-            continue
+        if not route.cached or route.dtype is not None or not lab.expected(route=lab.plain).causal:
+            continue  # what reads both ways cannot be read part by part
         try:
             yield _compared(lab, route)
         except (Refused, Skip):
@@ -47,7 +48,7 @@ def _compared(lab: "Lab", route: Route) -> Observation | None:
     real = torch.ones(full.shape[:2], dtype=torch.bool) if given.keep is None else given.keep.cpu()
     chosen, others = full[real], parts[real]
     apart = lab.close(chosen, others, route)
-    if apart is None or not bool(chosen.isfinite().all()):
+    if apart is None or not bool(chosen.isfinite().all()) or rounded(lab, given, route, whole, given.keep):
         return None
     off = (full - parts).abs().amax(-1).masked_fill(~real.to(full.device), 0)
     row, query = divmod(int((off > 0.01 * off.max()).flatten().double().argmax()), off.shape[1])
@@ -98,7 +99,7 @@ def _listed(row: Tensor) -> str:
 
 
 def _inside(lab: "Lab", route: Route, whole: Route, given: Given) -> _Cause | None:
-    """What differs between the calls of the steps and the one call of the whole text, at the first site where any does."""
+    """What differs between the calls of the steps and that of the whole text, at the first site where any does."""
     calls, at_once = lab.calls(route), lab.calls(whole)
     for one in at_once:
         steps = [each for each in calls if each.site == one.site and each.kind == "self"]

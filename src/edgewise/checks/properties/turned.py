@@ -39,7 +39,7 @@ class Turn(NamedTuple):
     head: int | None = None
 
 
-def same_token(lab: "Lab", given: Given) -> Given:
+def same_token(given: Given) -> Given:
     """Return an input in which one token stands everywhere, in all rows."""
     tokens = given.tokens[:1, :1].expand_as(given.tokens).contiguous()
     return given.replace(tokens=tokens)
@@ -47,8 +47,8 @@ def same_token(lab: "Lab", given: Given) -> Given:
 
 def near(lab: "Lab", route: Route) -> tuple[Turn | None, bool]:
     """Return what is wrong with the rotation at the usual length, and whether there is one at all."""
-    given = same_token(lab, lab.given(route))
-    other = same_token(lab, lab.given(route, seed=1))
+    given = same_token(lab.given(route))
+    other = same_token(lab.given(route, seed=1))
     calls = [one for one in lab.calls(route, given) if one.kind == "self"]
     others = [one for one in lab.calls(route, other) if one.kind == "self"]
     found = False
@@ -57,7 +57,7 @@ def near(lab: "Lab", route: Route) -> tuple[Turn | None, bool]:
             return None, found
         query, key, value = (_varies(each) for each in (one.query, one.key, one.value))
         if value:
-            return (_value_turned(one, query or key) if not found else None), found
+            return (_value_turned(one) if not found else None), found
         if not (query or key):
             turn = _by_head(lab, route, one.site)
             if turn is not None:
@@ -103,10 +103,10 @@ def _far(lab: "Lab", route: Route) -> Iterator[tuple[Given, Given]]:
     if lab.subject.positions is not None and lab.subject.positions.form == "each":
         for start in STARTS:
             places = torch.arange(start, start + 32)[None]
-            one, other = (same_token(lab, lab.given(single, length=32, seed=seed)) for seed in (0, 1))
+            one, other = (same_token(lab.given(single, length=32, seed=seed)) for seed in (0, 1))
             yield one.replace(positions=places), other.replace(positions=places)
     if (lab.subject.longest or LONG) >= LONG:
-        one, other = (same_token(lab, lab.given(single, length=LONG, seed=seed)) for seed in (0, 1))
+        one, other = (same_token(lab.given(single, length=LONG, seed=seed)) for seed in (0, 1))
         yield one, other
 
 
@@ -123,7 +123,7 @@ def _added(vectors: Tensor, others: Tensor) -> bool:
     return bool((first - second).abs().max() <= 1e-4 * max(float(first.abs().max()), 1e-12))
 
 
-def _value_turned(seen: "Seen", positions: bool) -> Turn | None:
+def _value_turned(seen: "Seen") -> Turn | None:
     """A value that is turned by its position keeps its length; one to which a position was added does not."""
     lengths = seen.value.double().norm(dim=-1)
     if not bool(((lengths - lengths[..., :1]).abs() <= STILL * lengths).all()):
@@ -204,7 +204,7 @@ def _worst_head(scores: Tensor) -> int | None:
 
 
 def _by_head(lab: "Lab", route: Route, site: str) -> Turn | None:
-    """Whether vectors that do not change with the position were turned all the same: by head, or by row of the batch."""
+    """Whether vectors that do not change with the position were turned all the same: by head, or by row."""
     given = lab.given(route)
     seen = next((one for one in lab.calls(route) if one.site == site), None)
     products = produced(lab, given, route)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from edgewise.checks.route import Route
 
@@ -35,7 +35,9 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
     out = lab.answer(given, route, gradient=True).out
     if not out.requires_grad:
         return "", 0
-    got = torch.autograd.grad(out.double().square().sum(), list(weights.values()), allow_unused=True)
+    got: list[Tensor | None] = list(
+        torch.autograd.grad(out.double().square().sum(), list(weights.values()), allow_unused=True)
+    )
     for (name, weight), one in zip(weights.items(), got, strict=True):
         if one is None:
             continue
