@@ -9,6 +9,7 @@ import json
 import secrets
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio.to_thread
@@ -34,6 +35,8 @@ __all__ = ["Page"]
 AT_ONCE = 2
 LARGEST_PICTURE = 1024
 """Pixels along a side."""
+WHOLE = 512
+"""Rows and keys up to which scores are shown whole, hidden ones included; web/src/math/tile.ts has the same."""
 
 
 class Page:
@@ -131,6 +134,8 @@ class Page:
     def _tile(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
         del stop
         call, stage = asked.call_of(self._runs[run].record, given), asked.stage(given)
+        if stage in ("raw", "scaled") and max(call.rows, call.keys) <= WHOLE:
+            call, run = replace(call, graph=None, allowed=None), f"{run} whole"
         stage = "scaled" if stage == "masked" else stage
         shape = asked.pair(given, "shape", LARGEST_PICTURE)
         head, batch = asked.number(given, "head"), asked.number(given, "batch", 0)

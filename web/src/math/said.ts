@@ -12,6 +12,11 @@ export function saidRow(row: number[], digits = 2): string {
   return `[${row.map((one) => said(one, digits)).join(", ")}]`;
 }
 
+/** A loss in nats, to the third digit. */
+export function nats(loss: number): string {
+  return loss.toFixed(3).replace("-", "−");
+}
+
 /** The number that a person typed; null for anything else. */
 export function typed(text: string): number | null {
   const plain = text.trim().replace("−", "-").replace(",", ".");

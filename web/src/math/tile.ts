@@ -19,6 +19,9 @@ function inside(span: Span, size: number): Span {
   return { start, stop: Math.max(start, Math.min(size, span.stop)) };
 }
 
+/** Rows and keys up to which scores are shown whole, those included that the mask will hide. */
+export const WHOLE = 512;
+
 export function tileOf(head: Head, stage: Stage, rows: Span, keys: Span, shape: [number, number]): Tile {
   const asked = [inside(rows, head.numbers.rows), inside(keys, head.numbers.keys)] as const;
   const step: [number, number] = [stepOf(asked[0], shape[0]), stepOf(asked[1], shape[1])];
@@ -30,11 +33,13 @@ export function tileOf(head: Head, stage: Stage, rows: Span, keys: Span, shape: 
   const total = new Float64Array(count);
   const edges = new Int32Array(count);
   const whole = stage === "masked" ? "scaled" : stage;
+  const small = head.numbers.rows <= WHOLE && head.numbers.keys <= WHOLE;
+  const open = small && (stage === "raw" || stage === "scaled");
   const last = Math.min(lines.stop, head.numbers.rows);
   const end = Math.min(columns.stop, head.numbers.keys);
   for (let row = lines.start; row < last; row++) {
     const line = Math.floor((row - lines.start) / step[0]) * size[1];
-    for (const [from, to] of head.edges(row)) {
+    for (const [from, to] of open ? ([[0, head.numbers.keys]] as const) : head.edges(row)) {
       const start = Math.max(from, columns.start);
       const stop = Math.min(to, end);
       if (start >= stop) continue;
