@@ -71,7 +71,7 @@ def test_scores_are_shown_before_the_mask_hides_any(port, shown):
     asked = AT | {"rows": "0:12", "keys": "0:12", "shape": "12,12"}
     for stage, edges in (("raw", 144), ("scaled", 144), ("masked", 78), ("weights", 78)):
         answer = ask(port, f"/api/tile?{urlencode(asked | {'stage': stage})}")
-        about, (largest, _) = numbers_of(answer)
+        _, (largest, _) = numbers_of(answer)
         assert np.frombuffer(answer[2][-4 * 144 :], "<i4").sum() == edges
         if stage == "raw":
             np.testing.assert_allclose(largest, tile(shown.calls[1], 0, 2, stage="raw"), rtol=1e-5)
