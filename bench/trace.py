@@ -54,10 +54,10 @@ class Worker:
         )
         self._answer()
 
-    def ask(self, length: int) -> Answer:
+    def ask(self, length: int, *words: str) -> Answer:
         """Return seconds and memory of one run."""
         assert self._process.stdin is not None
-        print(length, file=self._process.stdin, flush=True)
+        print(length, *words, file=self._process.stdin, flush=True)
         return json.loads(self._answer())
 
     def _answer(self) -> str:
@@ -75,10 +75,10 @@ class Worker:
 
 
 def rounds(name: str, length: int) -> int:
-    """Return how often a way runs at a length: what takes half a minute runs once."""
-    if length <= 2048:
-        return 3
-    return 2 if name in OURS else 1
+    """Return how often a way is timed at a length: what takes half a minute is not run again for its memory."""
+    if length <= 1024:
+        return 4
+    return 2 if length <= 2048 or name in OURS else 0
 
 
 def looked(workers: Sequence[Worker], lengths: Sequence[int]) -> dict[str, dict[int, list[Answer]]]:
@@ -88,11 +88,13 @@ def looked(workers: Sequence[Worker], lengths: Sequence[int]) -> dict[str, dict[
         worker.ask(128)  # to warm up
     for length in lengths:
         turns = [one for one in workers if length <= LONGEST.get(one.name, length)]
-        for turn in range(3):
+        for worker in turns:
+            found[worker.name][length] = [worker.ask(length, "exactly")]
+        for turn in range(4):
             for worker in turns if turn % 2 == 0 else reversed(turns):
                 if turn < rounds(worker.name, length):
                     time.sleep(0.3)  # the threads of the way before spin a little while before they sleep
-                    found[worker.name].setdefault(length, []).append(worker.ask(length))
+                    found[worker.name][length].append(worker.ask(length))
         for name, answers in found.items():
             if length in answers:
                 print(length, name, *(f"{one['seconds']:.2f} s {one['mb']:.0f} MB" for one in answers[length]))
@@ -103,8 +105,10 @@ def tables_of(found: dict[str, dict[int, list[Answer]]], lengths: Sequence[int])
     """Return seconds, memory, and how they compare."""
 
     def of(name: str, length: int, what: str) -> float | None:
-        answers = found.get(name, {}).get(length)
-        return None if answers is None else middle([one[what] for one in answers])
+        memory, *timed = found.get(name, {}).get(length) or [None]
+        if memory is None:
+            return None
+        return memory["mb"] if what == "mb" else middle([one["seconds"] for one in timed or [memory]])
 
     def table(title: str, number: Callable[[str, int], str | None], names: Sequence[str]) -> dict[str, Any]:
         rows = [[SAYS[name], *(number(name, length) or "–" for length in lengths)] for name in names]
@@ -142,7 +146,7 @@ def layers(lengths: Sequence[int]) -> tuple[dict[str, Any], dict[str, Any]]:
         generator = torch.Generator().manual_seed(length)
         query, key = torch.randn(2, 1, length, HEADS, WIDTH, generator=generator).transpose(2, 3)
         job: Any = lambda _, query=query, key=key: statistics(query, key, causal())  # noqa: E731
-        answers = [measured(job, 1) for _ in range(2 if length > 8192 else 5)]
+        answers = [measured(job, 1, exactly=turn == 0) for turn in range(2 if length > 8192 else 5)]
         seconds = middle([one["seconds"] for one in answers[1:]])
         cells = HEADS * causal().count(length, length)
         rows.append([f"{length:,}", f"{seconds * 1e3:.0f}", f"{cells / seconds / 1e9:.2f}", f"{answers[0]['mb']:.0f}"])
@@ -189,8 +193,9 @@ def main() -> None:
     parts, taken = long_inputs()
     notes = [
         "GPT-2's smallest shape, random weights, float32, one sequence, inference mode, the logits of the last token "
-        "alone. Medians of three runs in turns; at 4,096 tokens of two, and of one run of eager and the others.",
-        "Memory is the largest resident set during the run beyond that before it, in each way's own process.",
+        "alone. Medians of four runs in turns, of two from 2,048 tokens; one run of eager and the others at 4,096.",
+        "Memory is the largest resident set during one more run beyond that before it, in each way's own process, with "
+        "the C library told to give back what is freed.",
         "Capture and statistics include computing a few rows of every call again, which proves that what was seen "
         "explains the output. Statistics are nine numbers for each of the 144 heads and every query.",
         "TransformerLens 4.3.0 and nnsight 0.8.1 run the same transformers model with eager attention.",

@@ -105,12 +105,18 @@ WAYS: dict[str, Callable[[], Way]] = {
 }
 
 
-def measured(way: Way, length: int) -> dict[str, float]:
-    """Return seconds and the most memory that was held beyond what was there before, in MB."""
+def measured(way: Way, length: int, *, exactly: bool = False) -> dict[str, float]:
+    """Return seconds and the most memory that was held beyond what was there before, in MB.
+
+    Left to itself, the C library keeps blocks of up to 32 MB for later and splits them. What it keeps is no need of the
+    way's, so `exactly` makes it give back every block at once, which costs time.
+    """
     tokens = torch.randint(0, 50257, (1, length), generator=torch.Generator().manual_seed(length))
     gc.collect()
     # What earlier runs left free is given back first, and Linux forgets the largest resident set when asked like this.
-    ctypes.CDLL(None).malloc_trim(0)
+    library = ctypes.CDLL(None)
+    library.mallopt(-3, 1 << 17 if exactly else 1 << 25)  # M_MMAP_THRESHOLD
+    library.malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = resident("VmRSS")
     begun = time.perf_counter()
@@ -128,10 +134,11 @@ def resident(field: str) -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field + ":"))
 
 
-def lengths() -> Iterator[int]:
-    """Yield what is asked for, line by line."""
+def asked() -> Iterator[tuple[int, bool]]:
+    """Yield lengths and whether memory is to be measured, line by line."""
     for line in sys.stdin:
-        yield int(line)
+        length, *words = line.split()
+        yield int(length), words == ["exactly"]
 
 
 def main() -> None:
@@ -142,8 +149,8 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # what libraries print is no answer
     way = WAYS[name]()
     print("ready", file=answers, flush=True)
-    for length in lengths():
-        print(json.dumps(measured(way, length)), file=answers, flush=True)
+    for length, exactly in asked():
+        print(json.dumps(measured(way, length, exactly=exactly)), file=answers, flush=True)
 
 
 if __name__ == "__main__":
