@@ -56,9 +56,10 @@ def intended(subject: Subject, site: str = "", kind: str = "self", layer: int | 
     path = site.lower().split(".")
     several = bool(getattr(config, "is_encoder_decoder", False))
     if several and site and "decoder" not in path:
-        return Intent(full(), False, "the encoder of an encoder and decoder reads both ways", True)
-    if not several and any(part.startswith(_ENCODERS) for part in path[:-1]) and not path[0].startswith("text"):
-        return _of_encoder(config, path)
+        both = Intent(full(), False, "the encoder of an encoder and decoder reads both ways", True)
+        return _of_layer(subject, config, site, layer, both)
+    if not several and _in_encoder(path) and not _is_decoder(config, path):
+        return Intent(full(), False, "an encoder reads both ways", False)
     direction = _direction(subject, config)
     if direction is None or not site:
         return direction
@@ -91,12 +92,14 @@ def _direction(subject: Subject, config: Any) -> Intent | None:
     return None
 
 
-def _of_encoder(config: Any, path: list[str]) -> Intent | None:
-    return (
-        None
-        if getattr(config, "is_decoder", False) is True and "encoder" in path
-        else Intent(full(), False, "an encoder reads both ways", False)
-    )
+def _in_encoder(path: list[str]) -> bool:
+    return any(part.startswith(_ENCODERS) for part in path[:-1]) and not path[0].startswith("text")
+
+
+def _is_decoder(config: Any, path: list[str]) -> bool:
+    """Whether layers in a part called "encoder" are those of a decoder, as in BERT and its heirs."""
+    others = any(part.startswith(_ENCODERS) and part != "encoder" for part in path[:-1])
+    return getattr(config, "is_decoder", False) is True and not others
 
 
 def _of_layer(subject: Subject, config: Any, site: str, layer: int | None, direction: Intent) -> Intent:
@@ -106,6 +109,9 @@ def _of_layer(subject: Subject, config: Any, site: str, layer: int | None, direc
     config = getattr(own, "config", None) or config
     types = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
     many = getattr(config, "sliding_window", None) or getattr(config, "window_size", None)
+    if types and layer is not None and layer < len(types) and not direction.causal and types[layer] in _WINDOWED:
+        # Whether a window over both sides counts its ends is told nowhere.
+        return Intent(None, False, f"{direction.says}; layer_types[{layer}]={types[layer]}", False)
     if not types or layer is None or layer >= len(types) or not direction.causal:
         if direction.causal and type(many) is int and many > 0:
             return Intent(window(many), True, f"a window of {many} in the config", False)
