@@ -166,3 +166,18 @@ def test_a_lost_mask_is_one_fault_however_it_looks_beside_other_masks() -> None:
         ("wrong-pattern", [("C3", ones)], both),
         ("path-mismatch", [("L2", cached), ("L6", ASKED), ("L6", ones)], [*both, cached]),
     ) == [("A1", ["L2", "C3", "L6"])]
+
+
+def test_a_future_that_is_read_everywhere_explains_that_a_cache_makes_a_difference() -> None:
+    chunks, single = Route(cached=(3, 2, 3)), Route(cached=(1, 1, 1))
+    assert told(
+        ("future-leak", [("A1", PLAIN), ("A1", chunks)], [PLAIN, chunks, single]),
+        ("path-mismatch", [("L2", chunks), ("L2", single)], [PLAIN, chunks, single]),
+    ) == [("A1", ["L2"])]
+
+
+def test_a_window_that_is_wrong_everywhere_does_not_explain_a_cache_that_is_wrong() -> None:
+    assert told(
+        ("wrong-pattern", [("C1", PLAIN), ("C1", CACHED)], [PLAIN, CACHED]),
+        ("path-mismatch", [("L1", CACHED)], [PLAIN, CACHED]),
+    ) == [("C1", []), ("L1", [])]

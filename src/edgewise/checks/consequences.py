@@ -76,6 +76,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
 """For each kind, in the order in which causes are looked for: the properties and kinds that may follow from it."""
 
 _UNEVEN = ("E1", "E2", "E3", "J1", "J2", "J3", "H1", "H4", "A3", "D4")
+_LEAKING = ("A1", "A2", "C3", "G1", "G2", "G4", "G5", "G6", "H2")
+"""Kinds that read the future: fed part by part there is less of it, so that a cache makes a difference."""
 _ORDER = {kind: place for place, kind in enumerate(CAUSES)}
 
 
@@ -95,6 +97,6 @@ def follows(cause: str, offence: str, kind: str) -> bool:
     return offence in may or kind in may
 
 
-def uneven(kind: str) -> bool:
-    """Return whether what a fault does depends on lengths and batch, so that two ways differ though both have it."""
-    return kind in _UNEVEN
+def uneven(kind: str, *, cached: bool) -> bool:
+    """Return whether two ways differ though both have a fault, as what it does depends on lengths or on the batch."""
+    return kind in _UNEVEN or (cached and kind in _LEAKING)

@@ -129,7 +129,8 @@ def _follows(one: Observation, cause: _Group) -> bool:
     if not follows(first.kind, one.property, one.kind):
         return False
     if one.property == "path-mismatch":
-        if uneven(first.kind) and (cause.on(one.route) or cause.on(replace(one.route, batch=first.route.batch))):
+        likes = [one.route, replace(one.route, batch=first.route.batch), replace(one.route, cached=())]
+        if uneven(first.kind, cached=bool(one.route.cached)) and any(map(cause.on, likes)):
             return True
         return any(cause.on(one.route) != cause.on(other) for other in plainer(one.route))
     return cause.on(one.route)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from edgewise.checks.consequences import VISIBILITY
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.property import Property
 from edgewise.checks.route import Route
@@ -41,12 +42,14 @@ class Narrow:
 
 
 def again(one: Property, lab: Any, seen: Observation, route: Route) -> Observation | None:
-    """Return what a property sees of the same kind when it looks at one route again; None where it is gone."""
+    """Return what a property sees of the same when it looks at one route again; None where it is gone."""
     try:
         found = list(_found(one, Narrow(lab, route)))
     except Skip:
         return None
-    return next((each for each in found if each.kind == seen.kind and each.route == route), None)
+    # Few tokens show that edges are wrong, but not always how.
+    alike = [each for each in found if each.route == route and (each.kind == seen.kind or seen.property in VISIBILITY)]
+    return min(alike, key=lambda each: each.kind != seen.kind, default=None)
 
 
 def _found(one: Property, lab: Any) -> Iterator[Observation]:
