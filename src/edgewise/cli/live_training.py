@@ -28,6 +28,8 @@ class Training(Trains):
         """
         found = find(None, download=False)  # a page asks nobody for anything
         reading = Reading(found.name, found.why, found.read())
+        if stop():
+            return
         for now in follow(rung, reading, steps, stop):
             seen = _seen(rung, now, reading) if now.sample else None
             yield Trained(now.step, steps, now.loss, now.validation, now.sample, seen, reading.name)

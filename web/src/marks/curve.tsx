@@ -1,6 +1,6 @@
 /** Lines over steps or positions, each with its own dash and name, and levels to compare them with. */
 
-import { said } from "../math/said";
+import { nats, said } from "../math/said";
 
 export interface Series {
   name: string;
@@ -11,7 +11,7 @@ export interface Series {
 
 const WIDTH = 560;
 const HEIGHT = 240;
-const ROOM = { left: 40, right: 12, top: 30, bottom: 34 };
+const ROOM = { left: 40, right: 22, top: 30, bottom: 34 };
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"];
 
 export function Curve({
@@ -85,7 +85,7 @@ export function Curve({
             <svg viewBox="0 0 30 8" aria-hidden="true">
               <path d="M0 4H30" stroke-dasharray={DASHES[number % 4]} />
             </svg>
-            {one.name} <b>{said(one.points.at(-1)?.[1] ?? Number.NaN, 3)}</b>
+            {one.name} <b>{nats(one.points.at(-1)?.[1] ?? Number.NaN)}</b>
           </span>
         ))}
       </figcaption>
@@ -96,7 +96,7 @@ export function Curve({
 function told(name: string, series: Series[], x: string): string {
   const each = series.map(({ name: one, points }) => {
     const [first, last] = [points[0], points.at(-1)] as [[number, number], [number, number]];
-    return `${one}: ${said(first[1], 3)} at ${x} ${first[0]}, ${said(last[1], 3)} at ${last[0]}`;
+    return `${one}: ${nats(first[1])} at ${x} ${first[0]}, ${nats(last[1])} at ${last[0]}`;
   });
   return `${name}. ${each.join("; ")}.`;
 }

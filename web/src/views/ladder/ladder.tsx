@@ -1,6 +1,6 @@
 /** The ladder: every rung from taking the average to the GPT, each a few lines from the one before. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Code } from "../../marks/code";
 import { said } from "../../math/said";
 import type { Session } from "../../session";
@@ -15,9 +15,17 @@ const SHORT = 45;
 export function Ladder({ session }: { session: Session }) {
   const rung = found(session.state.value.rung);
   const go = (one: Rung) => session.go({ rung: one.name });
+  const list = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const nav = list.current;
+    const here = nav?.querySelector<HTMLElement>("[aria-current]");
+    if (nav == null || here == null) return;
+    const top = here.getBoundingClientRect().top - nav.getBoundingClientRect().top;
+    if (top < 0 || top > nav.clientHeight - here.offsetHeight) nav.scrollTop += top - nav.clientHeight / 3;
+  }, [rung]);
   return (
     <section class="ladder" aria-label="the ladder">
-      <nav aria-label="rungs">
+      <nav aria-label="rungs" ref={list}>
         <ol>
           {LADDER.rungs.map((one) => (
             <li key={one.name} class={one.kind}>

@@ -1,7 +1,7 @@
 /** What a rung came to in a real lesson, beside the rung that it follows. */
 
 import { Curve, type Series } from "../../marks/curve";
-import { said } from "../../math/said";
+import { nats } from "../../math/said";
 import { found, LADDER, lossOf, type Rung } from "./data";
 
 export function LessonView({ rung }: { rung: Rung }) {
@@ -19,11 +19,11 @@ export function LessonView({ rung }: { rung: Rung }) {
     <>
       <p>
         {lesson.steps.toLocaleString("en")} steps on {text.name}, {lesson.block} characters at a time,{" "}
-        {lesson.parameters.toLocaleString("en")} parameters: <b>{said(loss ?? Number.NaN, 3)}</b> nats a character on
-        text that it has not seen
+        {lesson.parameters.toLocaleString("en")} parameters: <b>{nats(loss ?? Number.NaN)}</b> nats a character on text
+        that it has not seen
         {before !== null && other !== null && loss !== null && (
           <>
-            , where {before.name} has {said(other, 3)}
+            , where {before.name} has {nats(other)}
             {before.lesson?.steps !== lesson.steps && ` after ${before.lesson?.steps.toLocaleString("en")} steps`}:{" "}
             <b>{signed(loss - other)}</b>
           </>
@@ -44,5 +44,5 @@ export function LessonView({ rung }: { rung: Rung }) {
 }
 
 function signed(number: number): string {
-  return `${number > 0 ? "+" : ""}${said(number, 3)}`;
+  return `${number > 0 ? "+" : ""}${nats(number)}`;
 }

@@ -1,9 +1,9 @@
 /** Train it now: begin a rung's training on the server, and watch its loss, what it writes and what it reads. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Curve } from "../../marks/curve";
 import { Thumb } from "../../marks/thumb";
-import { said } from "../../math/said";
+import { nats, said } from "../../math/said";
 import type { Session } from "../../session";
 import { ServedSource } from "../../source/served";
 import { label } from "../../tokens";
@@ -38,6 +38,10 @@ function Trainer({ session, rung, source }: { session: Session; rung: Rung; sour
     return () => ending.abort();
   }, [source, watched]);
   const running = now?.state === "running";
+  const [stopping, setStopping] = useState(false);
+  useEffect(() => {
+    if (!running) setStopping(false);
+  }, [running]);
   const act = (what: string, work: () => Promise<unknown>) =>
     session.during(what, async () => {
       await work();
@@ -67,8 +71,15 @@ function Trainer({ session, rung, source }: { session: Session; rung: Rung; sour
           steps
         </label>
         {running && (
-          <button type="button" onClick={() => void act("stopping", () => stop(source, now.id))}>
-            stop
+          <button
+            type="button"
+            disabled={stopping}
+            onClick={() => {
+              setStopping(true);
+              void session.during("stopping", () => stop(source, now.id));
+            }}
+          >
+            {stopping ? "stopping" : "stop"}
           </button>
         )}
         {running && now.rung !== rung.name && (
@@ -89,7 +100,12 @@ function Watch({ now, rung, source }: { now: Training; rung: Rung; source: Serve
   const held = now.told.flatMap((one): [number, number][] =>
     one.validation === null ? [] : [[one.step, one.validation]],
   );
-  const states = { running: "training", done: "done", stopped: `stopped after step ${done}`, failed: now.why };
+  const states = {
+    running: now.told.length ? "training" : "starting: the model is made, and its loss taken before the first step",
+    done: "done",
+    stopped: "stopped",
+    failed: now.why,
+  };
   const same = writing === undefined || writing.text === LADDER.text.name;
   return (
     <div class="training" data-training={now.state}>
@@ -98,7 +114,7 @@ function Watch({ now, rung, source }: { now: Training; rung: Rung; source: Serve
         {done.toLocaleString("en")} of {now.steps.toLocaleString("en")}
         {held.length > 0 && (
           <>
-            , held out <b>{said(held.at(-1)?.[1] ?? 0, 3)}</b>
+            , held out <b>{nats(held.at(-1)?.[1] ?? 0)}</b>
           </>
         )}
         {!same && `; it learns ${writing?.text}, so that its losses are not those of ${LADDER.text.name}`}
@@ -128,10 +144,15 @@ function Watch({ now, rung, source }: { now: Training; rung: Rung; source: Serve
 /** Its attention, then and now. */
 function Looks({ told, source }: { told: Told[]; source: ServedSource }) {
   const [at, setAt] = useState<number | null>(null);
-  if (!told.length) return <p class="quiet">No query meets a key in this rung: there is no attention to watch.</p>;
-  const shown = told[Math.min(at ?? told.length - 1, told.length - 1)] as Told;
-  const { scene, run } = shown as { scene: NonNullable<Told["scene"]>; run: string };
-  const seen = new ServedSource(scene, { ...source.server, run });
+  const shown = told[Math.min(at ?? told.length - 1, told.length - 1)];
+  // The same source for the same run: pictures are drawn once.
+  const seen = useMemo(
+    () => (shown?.scene && shown.run ? new ServedSource(shown.scene, { ...source.server, run: shown.run }) : null),
+    [source, shown?.run],
+  );
+  if (shown === undefined || seen === null)
+    return <p class="quiet">No query meets a key in this rung: there is no attention to watch.</p>;
+  const { scene } = seen;
   const heads = scene.sites.flatMap((site) =>
     site.calls.slice(-1).flatMap((call) => Array.from({ length: site.heads }, (_, head) => ({ site, call, head }))),
   );
