@@ -43,8 +43,13 @@ def sharpened(finding: Finding, one: Property, lab: "Lab", origin: Origin) -> Fi
 def _smallest(finding: Finding, one: Property, lab: "Lab") -> Smallest | None:
     from edgewise.checks.lab import Lab
 
+    declared = lab.declared
+    meant = lab.expected()
+    if meant.source == "inferred" and meant.graph is not None and meant.graph.length is None:
+        declared = replace(declared, graph=meant.graph)  # a few tokens would not show it again
+
     def make(length: int) -> Lab:
-        return Lab(lab.subject, lab.declared, length=length, seed=lab.seed, budget=SECONDS)
+        return Lab(lab.subject, declared, length=length, seed=lab.seed, budget=SECONDS)
 
     try:
         return shrunk(finding, one, make, lab.length)
