@@ -9,7 +9,9 @@ from jaxtyping import Bool
 
 from edgewise.graphs import Graph, causal, full, recognise, window
 
-__all__ = ["inferred"]
+__all__ = ["NOTHING", "inferred"]
+
+NOTHING = "nothing says otherwise"
 
 
 def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarray, "query key"]]) -> tuple[Graph, str]:
@@ -42,7 +44,7 @@ def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarr
         return named, "as measured"
     if not future.any() and not alone:
         return causal(), "no output depends on a later token"
-    return full(), "nothing says otherwise"
+    return full(), NOTHING
 
 
 def _alike(one: Bool[np.ndarray, "query key"], other: Bool[np.ndarray, "query key"]) -> bool:

@@ -9,7 +9,7 @@ import torch
 from edgewise.checks.calling import Refused
 from edgewise.checks.expected import Expected, Source, composed, declared_graph, expectation
 from edgewise.checks.finding import Skip
-from edgewise.checks.inferred import inferred
+from edgewise.checks.inferred import NOTHING, inferred
 from edgewise.checks.intended import intended, mixes_otherwise
 from edgewise.checks.route import Route
 from edgewise.checks.sites import Seen
@@ -52,7 +52,8 @@ def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str, *, may_
     graph, why = inferred(_on_the_plain_route(lab, seen).cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
     if graph == full() and (causal_hint or (may_be_causal and lab.expected().causal)):
         graph, why = causal(), says or "the whole model reads no future elsewhere"
-    return expectation(graph, query, key, "inferred", why, exact=seen.allowed.shape[1] == 1)
+    exact = tuple(seen.allowed.shape[:2]) == (1, 1) and not _unnamed(lab, why)
+    return expectation(graph, query, key, "inferred", why, exact=exact)
 
 
 def _on_the_plain_route(lab: "Lab", seen: Seen) -> Seen:
@@ -111,7 +112,12 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
     graph, why = inferred(cells, others)
     if graph == full() and causal_hint:
         graph, why = causal(), says
-    return expectation(graph, length, length, "inferred", why)
+    return expectation(graph, length, length, "inferred", why, exact=not _unnamed(lab, why))
+
+
+def _unnamed(lab: "Lab", why: str) -> bool:
+    """Whether a model of the library has edges without a name: it chooses them by what it reads, for all we know."""
+    return lab.subject.library == "transformers" and why == NOTHING
 
 
 def _told_in_the_call(lab: "Lab", route: Route, expected: Expected) -> Expected:

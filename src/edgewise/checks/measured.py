@@ -84,15 +84,29 @@ def _pull(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone
         typed = given if one == route else given.to(torch.float64)
         chance = torch.Generator().manual_seed(lab.seed + 1)
         try:
-            lab.out(typed, one)  # from here on there is a copy, if there can be one
+            if one != route and not _as_finite(lab, one.dtype):
+                continue
             return pulls(_asking(lab, one), typed, field, row, lab.module(one), alone=alone, generator=chance)
-        except (Refused, RuntimeError):
-            continue  # a target through which no gradient goes is measured by changes alone
+        except Skip:
+            raise
+        except Exception:
+            continue  # a target through which no gradient goes is measured by changes alone, whatever it raises
     return None
 
 
 def _asking(lab: "Lab", route: Route) -> Ask:
     return lambda given: lab.asked(given, route, gradient=True)
+
+
+def _as_finite(lab: "Lab", dtype: str | None) -> bool:
+    """Whether another precision gives numbers where the target's own does: some constants are made for one alone."""
+
+    def found() -> bool:
+        given, other = lab.given(lab.plain), replace(lab.plain, dtype=dtype)
+        one, two = lab.out(given, lab.plain), lab.out(given, other)
+        return bool((two.isfinite() | ~one.isfinite()).all())
+
+    return lab.once(("as finite", dtype), found)
 
 
 def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Influence | None:
@@ -106,6 +120,8 @@ def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> In
             continue
         alone = given.batch == 1 or route in lab.mixing or route in lab.by_place
         try:
+            if not _as_finite(lab, exact.dtype):
+                continue
             return _measured(lab, exact, row, given, field, alone=alone)
         except Refused:
             continue
