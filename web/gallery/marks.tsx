@@ -11,6 +11,7 @@ import type { Call, Cell, Output, Scene, Stage } from "../src/scene";
 import { PackedSource } from "../src/source/packed";
 import { Outputs } from "../src/views/lines";
 import held from "../tests/numbers.json";
+import { LADDER } from "./ladder";
 
 export interface State {
   name: string;
@@ -143,4 +144,5 @@ export const STATES: State[] = [
   { name: "matrix: many keys", draw: () => matrix("every second", "weights") },
   { name: "thumb: weights", draw: () => thumb("causal", "weights") },
   { name: "thumb: scores", draw: () => thumb("dense", "scaled") },
+  ...LADDER,
 ];
