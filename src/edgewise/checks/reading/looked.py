@@ -14,7 +14,7 @@ from edgewise.checks.reading.batch import mixing
 from edgewise.checks.reading.meant import Meant, meant_of_row, real
 from edgewise.checks.reading.others import others_mask
 from edgewise.checks.reading.reading import Reading
-from edgewise.checks.reading.traced import Mistake, comparable, mistakes
+from edgewise.checks.reading.traced import Mistake, comparable, given_each_other, mistakes
 from edgewise.checks.reading.weak import fills_of, weak_bias, weak_fill
 from edgewise.checks.reading.words import told
 from edgewise.checks.route import Route
@@ -29,6 +29,19 @@ Cells = Bool[np.ndarray, "query key"]
 
 
 @dataclass(frozen=True, eq=False)
+class _Calls:
+    """What tracing saw on a route."""
+
+    calls: Sequence[Seen]
+    found: Sequence[Mistake]
+    """What is wrong with masks, on any row."""
+    layers: int
+    """How many there are; 0 where nobody knows."""
+    whole: bool
+    """Whether every call of attention was seen, is explained, and can be compared with what was meant."""
+
+
+@dataclass(frozen=True, eq=False)
 class _Row:
     """A row of the input, measured."""
 
@@ -40,11 +53,7 @@ class _Row:
     moved: Cells
     meant: Meant
     judged: Cells
-    calls: Sequence[Seen]
-    found: Sequence[Mistake]
-    """What was seen wrong with masks, on any row."""
-    whole: bool
-    """Whether every call of attention was seen, is explained, and can be compared with what was meant."""
+    seen: _Calls
 
     @property
     def extra(self) -> Cells:
@@ -76,23 +85,25 @@ def looked(lab: "Lab", route: Route, other: Given | None = None) -> Iterator[Rea
         Refused: the target does not take the route.
     """
     given = lab.given(route) if other is None else other
-    calls = tuple(lab.calls(route, other))
-    found = list(mistakes(lab, route, given, calls))
-    whole = bool(calls) and not any(one.problem for one in calls) and not lab.unexplained(route)
-    whole = whole and comparable(lab, route, given, calls)
+    seen = _seen(lab, route, given, tuple(lab.calls(route, other)))
     padded = [row for row in range(given.batch) if real(given, row) is not None]
     for row in dict.fromkeys([*padded[-1:], 0]):
-        measured = _measured(lab, route, given, row, calls, found, whole)
+        measured = _measured(lab, route, given, row, seen)
         wrong = None if measured is None else _wrong(measured)
         if wrong is not None:
             yield wrong
             return
-    yield from _hidden(lab, route, found, given)
+    yield from _hidden(lab, route, seen.found, given)
 
 
-def _measured(
-    lab: "Lab", route: Route, given: Given, row: int, calls: Sequence[Seen], found: Sequence[Mistake], whole: bool
-) -> _Row | None:
+def _seen(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> _Calls:
+    explained = bool(calls) and not any(one.problem for one in calls) and not lab.unexplained(route)
+    layers = len({one.site for one in calls}) if explained else int(lab.subject.kind == "function")
+    whole = explained and comparable(lab, route, given, calls)
+    return _Calls(calls, list(mistakes(lab, route, given, calls)), layers, whole)
+
+
+def _measured(lab: "Lab", route: Route, given: Given, row: int, seen: _Calls) -> _Row | None:
     if real(given, row) is not None and others_mask(lab, route, given) is not None:
         # What a row reads goes by its place among the others: copies of it would show something else.
         lab.mixing.add(route)
@@ -111,7 +122,7 @@ def _measured(
     keep = real(given, row)
     if keep is not None and lab.subject.mask is None and keep.size == moved.shape[1]:
         judged = judged & keep[None]  # padding is found by its id: another id there is no padding any more
-    return _Row(lab, route, given, row, influence, moved, meant, judged, calls, found, whole)
+    return _Row(lab, route, given, row, influence, moved, meant, judged, seen)
 
 
 def _mixed(lab: "Lab", route: Route, moved: Cells) -> bool:
@@ -133,10 +144,10 @@ def _numbers(lab: "Lab", given: Given, route: Route, row: int) -> Bool[np.ndarra
 def _wrong(row: _Row) -> Reading | None:
     extra, missing = row.extra, row.missing
     exact = row.meant.expected.exact or row.meant.expected.source == "declared"
-    cross_only = row.lab.subject.memory is not None and not any(one.kind == "self" for one in row.calls)
+    cross_only = row.lab.subject.memory is not None and not any(one.kind == "self" for one in row.seen.calls)
     # Where every mask is right no edge is hidden, whatever else holds tokens back: a first token that a running mean
     # takes away from itself moves nothing.
-    if not exact or cross_only or (row.whole and not row.found):
+    if not exact or cross_only or (row.seen.whole and not row.seen.found):
         missing = np.zeros_like(missing)
     if not (extra.any() or missing.any()) or _deeper(row) or _by_heads(row):
         return None
@@ -146,7 +157,7 @@ def _wrong(row: _Row) -> Reading | None:
     if real(row.given, row.row) is not None and found.kind not in ("A1", "A2", "A3", "E2", "E3"):
         other = others_mask(row.lab, row.route, row.given)
         if other is not None:
-            kind, likely = other.cause
+            kind, likely = given_each_other(row.lab, row.route, row.given) or other.cause
             found = replace(found, kind=kind, likely=likely)
     return found
 
@@ -154,7 +165,7 @@ def _wrong(row: _Row) -> Reading | None:
 def _deeper(row: _Row) -> bool:
     """Return whether a few layers of what was meant would show just this, where nobody can say how many there are."""
     meant = row.meant.cells
-    if row.whole or meant.shape[0] != meant.shape[1]:
+    if row.seen.layers or meant.shape[0] != meant.shape[1]:
         return False
     own = np.eye(len(meant), dtype=bool)
     return any(
@@ -166,7 +177,7 @@ def _by_heads(row: _Row) -> bool:
     """Return whether heads and tokens change places: another property's."""
     if real(row.given, row.row) is not None or row.route.packed:
         return False  # with padding or documents too much else would look the same
-    heads = row.calls[0].heads if row.calls else row.lab.subject.heads or 0
+    heads = row.seen.calls[0].heads if row.seen.calls else row.lab.subject.heads or 0
     own = row.meant.cells
     if own.shape[0] != own.shape[1]:
         return False
@@ -180,7 +191,7 @@ def _by_heads(row: _Row) -> bool:
 def _named(row: _Row, extra: Cells) -> Reading | None:
     """Return what is wrong, by the mask that attention was handed, else by what moves what; None for nothing."""
     if extra.any():
-        weak = weak_bias(row.calls, extra, row.row)
+        weak = weak_bias(row.seen.calls, extra, row.row)
         if weak is not None:
             return row.reading(*weak[:2], site=weak[2])
     mistake = _telling(row, extra)
@@ -196,7 +207,7 @@ def _named(row: _Row, extra: Cells) -> Reading | None:
         return row.reading(together.kind, together.likely, site=mistake.seen.site if mistake else "")
     if mistake is not None:
         return _of_mistake(row, mistake, extra)
-    if extra.any() and row.whole:
+    if extra.any() and row.seen.whole:
         beside = _beside(row, extra)
         return None if beside is None else row.reading(*beside)
     found = _by_movement(row)
@@ -216,15 +227,15 @@ def _by_movement(row: _Row) -> Hypothesis | None:
         new=row.route.cached,
         rows=np.asarray(row.judged.any(1)),
         exact=row.lab.subject.kind == "function",
-        layers=len({one.site for one in row.calls}) if row.whole else 0,
+        layers=row.seen.layers,
     )
 
 
 def _telling(row: _Row, extra: Cells) -> Mistake | None:
     """Return the mistake in a mask that says most: of a known kind, of the same direction, over most keys."""
-    if not row.found:
+    if not row.seen.found:
         return None
-    return max(row.found, key=lambda one: (one.extra or not extra.any(), bool(one.kind), int(one.differs.sum())))
+    return max(row.seen.found, key=lambda one: (one.extra or not extra.any(), bool(one.kind), int(one.differs.sum())))
 
 
 def _of_mistake(row: _Row, mistake: Mistake, extra: Cells) -> Reading:

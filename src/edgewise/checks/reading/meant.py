@@ -53,7 +53,7 @@ def meant_of_row(lab: "Lab", route: Route, given: Given, row: int, shape: tuple[
 def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Meant | None:
     """Return what a row should read in one call of attention; None where its keys do not stand as their places say."""
     query, key = one.query.shape[2], one.key.shape[2]
-    if one.kind == "self" and key != one.first + query and one.first:
+    if one.kind == "self" and not _stands(route, given, one):
         return None
     expected = lab.expected(one, route)
     cells = expected.cells.cpu().numpy()
@@ -69,6 +69,16 @@ def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Mea
     if keep is not None and len(keep) >= one.first + query:
         judged = keep[one.first : one.first + query]
     return Meant(expected, graph, cells, judged)
+
+
+def _stands(route: Route, given: Given, one: Seen) -> bool:
+    """Return whether a call is over the tokens, or the memory, in one piece: its rows stand where their places say."""
+    query, key = one.query.shape[2], one.key.shape[2]
+    lengths = [given.length] + ([given.memory.shape[1]] if given.memory is not None else [])
+    if query == key and key in lengths and not one.first:
+        return True
+    there = np.cumsum(route.cached).tolist()
+    return one.index < len(there) and key == there[one.index] and query == route.cached[one.index]
 
 
 def _of_memory(lab: "Lab", given: Given, row: int, cells: Any) -> tuple[Any, Any]:

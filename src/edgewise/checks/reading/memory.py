@@ -24,36 +24,47 @@ Cells = Bool[np.ndarray, "query key"]
 
 
 def memory_padding(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Observation]:
-    """Yield each route on which padding of the memory moves outputs of real tokens."""
-    for route, _, moved, keep, judged in _memories(lab, routes):
-        extra = moved & ~keep[None] & judged
-        if extra.any():
-            graph = keys(keep)
-            found = explained(moved, graph, rows=_rows(judged), exact=False, layers=1)
-            words = told(moved, np.broadcast_to(keep[None], moved.shape), judged)
-            likely = "the mask of the memory is not handed to cross attention"
-            if found is not None and found.kind == "G1":
-                likely = "the mask of the memory is complemented: True means hide where keep was meant"
-            elif found is not None and found.kind == "D3":
-                likely = f"of the memory, {found.likely}"
-            elif not bool(np.asarray((moved & ~keep[None])[_rows(judged)].all(0))[~keep].all()):
-                likely = "another mask than the memory's own hides its tokens, perhaps that of the tokens that read it"
-            yield _observation(name, "D5", route, words, likely, first_cell(extra))
+    """Yield each route on which padding of the memory moves outputs of real tokens, or another mask stands in."""
+    for route, whole, moved, keep, judged in _memories(lab, routes):
+        extra, missing = moved & ~keep[None] & judged, ~moved & keep[None] & judged
+        if not extra.any() and (whole or not _columns(missing, judged)):
+            continue
+        words = told(moved, np.broadcast_to(keep[None], moved.shape), judged)
+        yield _observation(name, "D5", route, words, _cause(moved, keep, judged), first_cell(extra | missing))
+
+
+def _cause(moved: Cells, keep: np.ndarray, judged: Cells) -> str:
+    found = explained(moved, keys(keep), rows=_rows(judged), exact=False, layers=1)
+    if found is not None and found.kind == "G1":
+        return "the mask of the memory is complemented: True means hide where keep was meant"
+    if bool((~moved & keep[None] & judged).any()):
+        return "another mask than the memory's own hides its tokens, perhaps that of the tokens that read it"
+    if found is not None and found.kind == "D3":
+        return f"of the memory, {found.likely}"
+    return "the mask of the memory is not handed to cross attention"
+
+
+def _columns(missing: Cells, judged: Cells) -> bool:
+    """Return whether some keys are hidden from every row."""
+    rows = _rows(judged)
+    return bool(rows.any() and missing[rows].all(0).any())
 
 
 def memory_hidden(lab: "Lab", name: str, routes: Sequence[Route]) -> Iterator[Observation]:
-    """Yield each route on which real tokens of the memory are not read."""
+    """Yield each route on which real tokens of the memory are not read, by some rows or where nothing is padded."""
     for route, whole, moved, keep, judged in _memories(lab, routes):
         missing = ~moved & keep[None] & judged
         if not missing.any() or not moved.any():
             continue
+        if (moved & ~keep[None] & judged).any() or (not whole and _columns(missing, judged)):
+            continue  # another mask hides it: told as padding
         found = explained(moved, full() if whole else keys(keep), rows=_rows(judged), exact=True)
         kind, likely = "B1", "tokens of the memory are hidden that should be read"
         if found is not None and found.kind == "B3":
             kind, likely = "B3", "the causal mask is applied in cross attention, where all of the memory is to be read"
         elif found is not None and found.kind == "B1":
             kind, likely = found.kind, found.likely
-        elif not bool(missing.all(0).any()) and not np.tril(missing, -1).any():
+        elif not _columns(missing, judged) and not np.tril(missing, -1).any():
             kind, likely = "B3", "later tokens of the memory are hidden, as if it were the past of the reader"
         words = told(moved, np.broadcast_to(keep[None], moved.shape), judged)
         yield _observation(name, kind, route, words, likely, first_cell(missing))

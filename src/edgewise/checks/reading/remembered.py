@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgewise.checks.calling import Refused
-from edgewise.checks.finding import Observation
+from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.reading.batch import mixing
 from edgewise.checks.reading.looked import looked
 from edgewise.checks.reading.reading import Reading
@@ -79,4 +79,7 @@ def observed(lab: "Lab", name: str, kinds: Sequence[str], routes: Sequence[Route
 
 def taken(lab: "Lab", **fixed: Any) -> list[Route]:
     """Return the routes to look at: those that are so and that the target takes, padded ones last."""
-    return sorted(lab.where(**fixed), key=lambda one: one.mask in ("left", "right"))
+    found = sorted(lab.where(**fixed), key=lambda one: one.mask in ("left", "right"))
+    if not found and not lab.takes(lab.plain):
+        raise Skip(f"it cannot be called as it was thought to be: {lab.refused.get(lab.plain, 'no route is taken')}")
+    return found

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from jaxtyping import Bool
 
 from edgewise.checks.given import Given
@@ -17,7 +18,7 @@ from edgewise.checks.sites import Seen
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["Mistake", "comparable", "mistakes"]
+__all__ = ["Mistake", "comparable", "given_each_other", "mistakes"]
 
 _CALLS = 64
 """Calls of attention that are looked at, at most, on one route."""
@@ -55,12 +56,7 @@ class Mistake:
 
 def comparable(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> bool:
     """Return whether what was meant is known of every call of attention, over all the keys that there should be."""
-    if len(calls) > _CALLS or any(meant_at(lab, route, given, 0, one) is None for one in calls):
-        return False
-    there = np.cumsum(route.cached).tolist()
-    return not there or all(
-        one.kind != "self" or one.index >= len(there) or one.key.shape[2] == there[one.index] for one in calls
-    )
+    return len(calls) <= _CALLS and all(meant_at(lab, route, given, 0, one) is not None for one in calls)
 
 
 def mistakes(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> Iterator[Mistake]:
@@ -70,8 +66,7 @@ def mistakes(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> I
         if any(row is None for row in rows):
             continue
         meant = [row for row in rows if row is not None]
-        edges: Any = one.allowed.cpu().numpy()
-        edges = np.broadcast_to(edges, (given.batch, *edges.shape[1:])) if edges.shape[0] in (1, given.batch) else None
+        edges = _by_row(one, given.batch)
         if edges is None:
             continue
         wrong = [
@@ -89,7 +84,7 @@ def _mistake(one: Seen, meant: list[Meant], edges: Any, wrong: list[tuple[int, i
     row, head = max(wrong, key=lambda place: (not meant[place[0]].judged.all(), -place[0], -place[1]))
     got = edges[row, head]
     every = edges.shape[1] == 1 or len({place[1] for place in wrong}) == edges.shape[1]
-    shared = _shared(meant, edges, one.heads)
+    shared = _shared(meant, edges, max(one.heads, edges.shape[1]))
     if shared is not None:
         return Mistake(one, row, None, meant[row], got, *shared)
     of_row = meant[row]
@@ -101,6 +96,36 @@ def _mistake(one: Seen, meant: list[Meant], edges: Any, wrong: list[tuple[int, i
     if kind == "D1" and not got[~of_row.judged].any() and not of_row.judged.all():
         kind, likely = "D2", "the padding mask lies on the wrong axis: it hides padded queries instead of padded keys"
     return Mistake(one, row, None if every else head, of_row, got, kind, likely)
+
+
+def given_each_other(lab: "Lab", route: Route, given: Given) -> tuple[str, str] | None:
+    """Return how rows and heads are given each other's masks, seen on an input of which every row is padded."""
+    if given.keep is None or route.mask not in ("left", "right"):
+        return None
+    keep = torch.ones_like(given.keep)
+    for row in range(given.batch):
+        many = 1 + 2 * row
+        keep[row, slice(0, many) if route.mask == "left" else slice(given.length - many, given.length)] = False
+    padded = given.replace(keep=keep)
+    for one in lab.calls(route, padded):
+        rows = [meant_at(lab, route, padded, row, one) for row in range(given.batch)]
+        meant = [row for row in rows if row is not None]
+        edges = _by_row(one, given.batch)
+        if edges is None or len(meant) < len(rows):
+            continue
+        found = _shared(meant, edges, max(one.heads, edges.shape[1]))
+        if found is not None:
+            return found
+    return None
+
+
+def _by_row(one: Seen, batch: int) -> Any:
+    """Return the edges of a call, (batch, heads or 1, query, key); None where its first axis is no batch."""
+    edges: Any = one.allowed.cpu().numpy()
+    if edges.shape[1] == 1 and edges.shape[0] % batch == 0 and edges.shape[0] > batch:
+        # Heads that were folded into the batch, as bmm wants them.
+        edges = edges.reshape(batch, -1, *edges.shape[2:])
+    return np.broadcast_to(edges, (batch, *edges.shape[1:])) if edges.shape[0] in (1, batch) else None
 
 
 def _shared(meant: list[Meant], edges: Any, heads: int) -> tuple[str, str] | None:
@@ -117,7 +142,7 @@ def _shared(meant: list[Meant], edges: Any, heads: int) -> tuple[str, str] | Non
     for one in handed_out(len(meant), heads):
         given = one.cells(masks)
         # The mask of a whole row hides nothing: that is no mask at all, as far as one can see.
-        plain = bool((given == masks.any(0)).all())
+        plain = bool((given == meant[0].expected.cells.cpu().numpy()).all())
         if not plain and bool(((given == got) | ~judged).all()):
             return one.kind, one.likely
     return None
