@@ -236,10 +236,9 @@ def broken() -> Iterator[tuple[str, str, str, str]]:
         lines = SOURCE.splitlines()[part.lineno - 1 : part.end_lineno]
         first = next(at for at, line in enumerate(lines) if line.strip() == "# attention") + part.lineno
         last = next(at for at, line in enumerate(lines) if line.strip() == "# end") + part.lineno
-        for node in [
-            one for one in ast.walk(part) if first < getattr(one, "lineno", 0) < last or isinstance(one, ast.keyword)
-        ]:
-            if isinstance(node, ast.keyword) and not first < node.value.lineno < last:
+        for node in ast.walk(part):
+            line = node.value.lineno if isinstance(node, ast.keyword) else getattr(node, "lineno", 0)
+            if not first < line < last:
                 continue
             for operator, changes in OPERATORS.items():
                 for other in changes(node):

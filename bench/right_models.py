@@ -227,9 +227,9 @@ def function(q, k, v):
     scores = q @ k.transpose(-2, -1) * q.size(-1) ** -0.5
     keep = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril(k.size(-2) - q.size(-2))
     weights = scores.masked_fill(~keep, -1e30).softmax(-1)
-    out = weights @ v
+    out = (weights @ v).to(v.dtype)
     # end
-    return out
+    return out.contiguous()
 
 
 MODELS = {
