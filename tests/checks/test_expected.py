@@ -129,3 +129,12 @@ def test_a_window_in_a_config_is_expected_of_its_layers(models, name):
     assert any(one.startswith("window") for one in found), found
     for call in calls:
         assert_close(lab.expected(call).cells, call.cells)
+
+
+def test_a_decoder_made_of_an_encoder_is_expected_to_be_causal_at_every_site():
+    pytest.importorskip("transformers")
+    from edgewise.tracing.tiny import tiny
+
+    lab = lab_of(tiny("roformer", task="causal").model)
+    assert str(lab.expected()) == "causal() (config: config.is_decoder=True)"
+    assert {lab.expected(call).graph for call in lab.calls(lab.plain)} == {causal()}

@@ -50,10 +50,19 @@ def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str, *, may_
     """Of one call: as it is on the plain route, unless another route or the whole model says more."""
     query, key = seen.query.shape[2], seen.key.shape[2]
     graph, why = inferred(_on_the_plain_route(lab, seen).cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
-    if graph == full() and (causal_hint or (may_be_causal and lab.expected().causal)):
+    if graph == full() and (causal_hint or (may_be_causal and _is_causal(lab))):
         graph, why = causal(), says or "the whole model reads no future elsewhere"
     exact = tuple(seen.allowed.shape[:2]) == (1, 1) and not _unnamed(lab, why)
     return expectation(graph, query, key, "inferred", why, exact=exact)
+
+
+def _is_causal(lab: "Lab") -> bool:
+    """Whether the whole is meant to be causal, told without its parts."""
+    intent = intended(lab.subject)
+    if intent is not None and intent.sure:
+        return intent.causal
+    hint, says = (intent.causal, intent.says) if intent else (False, "")
+    return lab.once("inferred whole", lambda: _inferred_whole(lab, hint, says)).causal
 
 
 def _on_the_plain_route(lab: "Lab", seen: Seen) -> Seen:
