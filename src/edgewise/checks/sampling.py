@@ -39,9 +39,13 @@ def sampled(
 
 
 def ids(vocabulary: int, pad: int | None, shape: tuple[int, ...], chance: torch.Generator) -> Tensor:
-    """Random ids that are not padding; those that configs give a meaning to, at the beginning, are left out."""
+    """Random ids that are not padding; those that configs give a meaning to, at the beginning, are left out.
+
+    The last id is always among them: a vocabulary that is too large is then refused whatever the chance.
+    """
     low = min(40, vocabulary // 2)
     found = torch.randint(low, vocabulary, shape, generator=chance)
+    found[0, -1] = vocabulary - 1
     return found if pad is None or vocabulary - low < 2 else torch.where(found == pad, low + (pad == low), found)
 
 

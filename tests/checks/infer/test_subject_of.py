@@ -277,3 +277,17 @@ def test_an_argument_that_nothing_could_be_given_to_is_told():
     assert "nothing is given to mask: every form that was tried fails (it raises TypeError: wants another" in _said(
         Picky()
     )
+
+
+def test_a_vocabulary_is_not_taken_for_a_longer_table_of_positions():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.places = torch.nn.Embedding(60, 16), torch.nn.Embedding(64, 16)
+
+        def forward(self, idx):
+            return self.tokens(idx) + self.places(torch.arange(idx.shape[1]))
+
+    subject = subject_of(Model())
+    assert subject.vocabulary == 60
+    assert subject.longest == 64
