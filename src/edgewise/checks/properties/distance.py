@@ -35,12 +35,13 @@ def bias_of(seen: "Seen") -> tuple[Tensor, Tensor] | None:
     return seen.bias[0].double().expand(shape), seen.allowed[0].expand(shape)
 
 
-def bent(bias: Tensor, allowed: Tensor) -> Bent | None:
+def bent(bias: Tensor, allowed: Tensor, *, whole: bool = True) -> Bent | None:
     """Return what is wrong with a bias; what is added to a whole row counts for nothing.
 
     Args:
         bias: (heads, query, key)
         allowed: bool (heads, query, key)
+        whole: whether it is the bias as it was given, and not what weights tell of it.
     """
     steps = bias[..., 1:] - bias[..., :-1]
     allowed = allowed & (bias > HIDES)
@@ -48,7 +49,7 @@ def bent(bias: Tensor, allowed: Tensor) -> Bent | None:
     size = float(steps.masked_fill(~there, 0).abs().max()) if bool(there.any()) else 0.0
     if size < 1e-9:
         rows = bias.masked_fill(~allowed | ~bias.isfinite(), 0)
-        if not bool(there.any()) or float(rows.amax() - rows.amin()) < 1e-9:
+        if not whole or not bool(there.any()) or float(rows.amax() - rows.amin()) < 1e-9:
             return None
         return Bent(
             "the bias of a query is the same for all its keys, so that it changes nothing",

@@ -51,7 +51,7 @@ def _routes(lab: "Lab") -> list[Route]:
     return [
         route
         for route in lab.where(cached=(), packed=False, training=False, contiguous=True, mask=lab.plain.mask)
-        if route.batch > 1 and route not in lab.mixing
+        if route.batch > 1 and route not in lab.mixing and route.dtype not in ("float32", "float64")
     ]
 
 
@@ -64,7 +64,7 @@ def _function(lab: "Lab", route: Route) -> Observation | None:
     weights = found.weights[0]
     if not bool(weights.isfinite().all()) or weights.shape[-1] != weights.shape[-2]:
         raise Skip("with queries of zeros its weights are no numbers")
-    return _biased(lab, route, bent(weights.clamp_min(1e-300).log(), weights > 1e-30), "")
+    return _biased(lab, route, bent(weights.clamp_min(1e-300).log(), weights > 1e-30, whole=False), "")
 
 
 def _module(lab: "Lab", route: Route) -> Observation | None:
