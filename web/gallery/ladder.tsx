@@ -106,10 +106,13 @@ export const LADDER: State[] = [
     draw: () => <Numbers name="masked" values={scores} rows={letters} columns={letters} stage="masked" />,
   },
   { name: "numbers: plain", draw: () => <Numbers name="x" values={[[1, Number.NaN]]} rows={["h"]} /> },
-  { name: "histogram", draw: () => <Histogram name="draws" counts={[0, 1, 4, 9, 4, 1]} from={-3} to={3} /> },
+  {
+    name: "histogram: six stretches",
+    draw: () => <Histogram name="draws" counts={[0, 1, 4, 9, 4, 1]} from={-3} to={3} />,
+  },
   { name: "histogram: nothing drawn", draw: () => <Histogram name="draws" counts={[0, 0]} from={-1} to={1} /> },
   {
-    name: "levels",
+    name: "levels: one of them nothing",
     draw: () => (
       <Levels
         name="weights"
