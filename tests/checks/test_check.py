@@ -284,3 +284,16 @@ def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     check(Layer(), only=["future-leak", "scale"], tell=lambda *one: told.append(one))
     assert told[:2] == [("future-leak", 0, 2), ("scale", 1, 2)]
+
+
+class Drops(Layer):
+    """Dropout that never stops."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(super().forward(x), 0.5, training=True)
+
+
+def test_a_fault_of_a_target_without_masks_has_a_replay() -> None:
+    (fault,) = check(Drops(), graph="window(3)").failures
+    assert (fault.cause.property, fault.cause.kind) == ("path-mismatch", "L4")
+    assert fault.cause.replay

@@ -4,7 +4,7 @@ What is printed has been run: a replay that does not fail while the fault is the
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,12 +59,21 @@ def replay(cause: Observation, lab: "Lab", origin: Origin, smallest: Smallest | 
     """
     tries = [(cause, lab)] if smallest is None else [(smallest.seen, smallest.lab), (cause, lab)]
     for seen, where in tries:
-        for body in (*numbers(seen, where), *bodies(seen, where)):
+        for body in _tried(seen, where):
             if _fails(body, lab.subject):
                 copied = "import copy\n\n" if "copy." in body else ""
                 return f"{copied}import torch\n{origin.load()}\n{body}"
     only = replace(origin, options={"only": [cause.property], **origin.options})
     return f"import edgewise\n{origin.load()}\n\nedgewise.check(model{only.told()}).raise_for_failures()"
+
+
+def _tried(seen: Observation, lab: "Lab") -> Iterator[str]:
+    """What may show it; where one way of writing it fails, what came before, and the check itself shows it."""
+    try:
+        yield from numbers(seen, lab)
+        yield from bodies(seen, lab)
+    except Exception:  # a replay is an addition: what was found stands without
+        return
 
 
 def _fails(body: str, subject: Subject) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from edgewise.checks.arguments import Refused
 from edgewise.checks.given import Given
 from edgewise.checks.handing import handed
 from edgewise.checks.route import Route
@@ -28,7 +29,10 @@ def runs(subject: Subject, given: Given, route: Route, name: str = "run") -> str
     cast = route.dtype is not None and route.dtype != str(subject.dtype).removeprefix("torch.")
     if route.training or not route.contiguous or (cast and subject.module is None):
         return None
-    body = _stepwise(subject, route) if route.cached else _whole(subject, given, route)
+    try:
+        body = _stepwise(subject, route) if route.cached else _whole(subject, given, route)
+    except Refused:
+        return None
     if body is None:
         return None
     lines: list[str] = []
