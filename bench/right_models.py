@@ -1,4 +1,4 @@
-"""Right models in which attention is written out, each line of it a place where people go wrong; mutations.py breaks them.
+"""Right models in which attention is written out, each line a place where people go wrong; mutations.py breaks them.
 
 Only what stands between the marks `# attention` and `# end` is broken, so that every change is one of attention's.
 """
