@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,7 @@ def test_the_readmes_commands_run_one_after_another(tmp_path: Path) -> None:
     import pydoc_data.topics
 
     (tmp_path / "mybook.txt").write_text("\n".join(pydoc_data.topics.topics.values())[:60_000], encoding="utf-8")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     told: dict[str, str] = {}
     for arguments in OURS:
         quick = ["--steps", "30"] if arguments[0] == "train" and "--resume" not in arguments else []
@@ -53,6 +55,10 @@ def test_the_readmes_commands_run_one_after_another(tmp_path: Path) -> None:
     assert "✓ holds     scale.variance-grows" in told["derive --claims scale"]
     assert (tmp_path / "runs" / "mybook" / "last.safetensors").is_file()
     assert told["sample runs/mybook --prompt The  --count 2"].count("The ") >= 2
+    assert told["view --print"].startswith("edgewise's own small GPT\n")
+    assert (tmp_path / "heads.html").read_bytes().startswith(b"<!doctype html>")
+    assert "holds" in told["check examples/my_attention.py:build"]
+    assert "transformer.h.0.attn" in told["view tiny.edgewise --print"]
 
 
 def test_the_readmes_python_prints_what_the_readme_shows() -> None:
