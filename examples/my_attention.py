@@ -1,6 +1,6 @@
 """A layer to check: causal attention by hand, with a padding mask. Break a line of it and check again.
 
-    edgewise check examples/my_attention.py:build
+edgewise check examples/my_attention.py:build
 """
 
 import torch
