@@ -1,5 +1,7 @@
 /** One of a few, as buttons side by side. */
 
+import { useId } from "preact/hooks";
+
 export function Choice({
   name,
   options,
@@ -12,12 +14,13 @@ export function Choice({
   chosen: string;
   choose: (option: string) => void;
 }) {
+  const group = useId(); // two pages may stand in one notebook
   return (
     <fieldset class="choice">
       <legend>{name}</legend>
       {options.map((one) => (
         <label key={one}>
-          <input type="radio" name={`ladder ${name}`} checked={chosen === one} onChange={() => choose(one)} />
+          <input type="radio" name={group} checked={chosen === one} onChange={() => choose(one)} />
           <span>{one}</span>
         </label>
       ))}
