@@ -14,7 +14,7 @@ from edgewise.checks.route import Route
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["Produced", "multiplied", "produced", "shares"]
+__all__ = ["Produced", "multiplied", "produced", "raised", "shares"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class _Watching(TorchDispatchMode):
         super().__init__()
         self.found: list[Produced] = []
         self.numbers: list[float] = []
+        self.raised: list[torch.Size] = []
         self._learned = learned
 
     def __torch_dispatch__(
@@ -49,6 +50,8 @@ class _Watching(TorchDispatchMode):
             left, right = (one.detach() for one in operands)
             learned = any(one.untyped_storage().data_ptr() in self._learned for one in operands)
             self.found.append(Produced(left, right, out.detach(), learned))
+        elif name in ("exp", "_softmax", "_safe_softmax"):
+            self.raised.append(out.shape)
         elif name in ("mul", "div") and isinstance(out, Tensor) and out.dim() > 2 and (by := _number(args[1])):
             self.numbers.append(by if name == "mul" else 1 / by)
         return out
@@ -77,6 +80,15 @@ def multiplied(lab: "Lab", given: Given, route: Route) -> list[float]:
         Refused: the target does not take this route.
     """
     return _watching(lab, given, route).numbers
+
+
+def raised(lab: "Lab", given: Given, route: Route, query: int, key: int) -> bool:
+    """Return whether exponentials of a matrix (…, query, key) are taken on the way, as a softmax takes them.
+
+    Raises:
+        Refused: the target does not take this route.
+    """
+    return any(shape[-2:] == (query, key) for shape in _watching(lab, given, route).raised)
 
 
 def _watching(lab: "Lab", given: Given, route: Route, *, dropout: bool = False) -> _Watching:

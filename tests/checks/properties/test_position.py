@@ -83,8 +83,8 @@ def warmer(q, k, v, angle):
 
 
 WRONG = {
-    "halves_with_angles_of_neighbours": ("K1", lambda q, k, v, a: (halves(q, a, spread), halves(k, a, spread), v)),
-    "neighbours_with_angles_of_halves": (
+    "halves_as_neighbours": ("K1", lambda q, k, v, a: (halves(q, a, spread), halves(k, a, spread), v)),
+    "neighbours_as_halves": (
         "K1",
         lambda q, k, v, a: (neighbours(q, a, twice), neighbours(k, a, twice), v),
     ),

@@ -10,7 +10,7 @@ from torch import Tensor
 from edgewise.checks.calling import Refused
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.given import Given
-from edgewise.checks.products import produced, shares
+from edgewise.checks.products import produced, raised, shares
 from edgewise.checks.properties.empty_rows import poisoned
 from edgewise.checks.properties.examples.normalisation import broken, right
 from edgewise.checks.property import Property
@@ -170,19 +170,22 @@ def _module(lab: "Lab", route: Route) -> _Fault | None:
     calls, texts = lab.calls(route), lab.unexplained(route)
     if any(one.sinks is not None for one in calls) or _has_sinks(lab):
         raise Skip("it has sinks: weights sum to less than one by design")
-    if not calls and not texts:
-        raise Skip("no softmax between two products was seen")
     given = lab.given(route, length=ODD)
-    by_hand = bool(texts) or any("written" in one.route_name for one in calls)
+    unseen = not calls and not texts
+    if unseen and not raised(lab, given, route, ODD, ODD):
+        raise Skip("no softmax between two products was seen")
+    by_hand = unseen or bool(texts) or any("written" in one.route_name for one in calls)
     sums = list(shares(produced(lab, given, route), ODD, ODD)) if by_hand else []
     off = max((_off(one) for one in sums), default=0.0)
+    if unseen and off <= 1e-3:
+        raise Skip("no softmax between two products was seen")
     for site, why in texts.items():
         fault = next(((kind, likely) for text, kind, likely in _TEXTS if re.search(text, why)), None)
         if fault is not None and (off > 1e-3 or "two softmaxes" in why):
             return _Fault(fault[0], _measured(sums, off), fault[1], site, size=off)
     if off > 1e-3 and calls and not texts:
         return _Fault("H4", _measured(sums, off), "weights are changed after their softmax", calls[0].site, size=off)
-    return _same_token(lab, route, next(iter(texts))) if texts else _returned(lab, route)
+    return _same_token(lab, route, next(iter(texts), "")) if texts or unseen else _returned(lab, route)
 
 
 def _off(weights: Tensor) -> float:

@@ -238,5 +238,8 @@ def _keeping(lab: "Lab") -> list[str]:
     module, known = lab.subject.module, {name for name, _ in lab.subject.switches}
     if module is None or lab.subject.caching is not None or lab.subject.library:
         return []
-    taken = inspect.signature(module.forward).parameters.values()
+    try:
+        taken = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []  # compiled or traced: no flag can be told
     return [one.name for one in taken if one.default is False and "cache" in one.name and one.name not in known]

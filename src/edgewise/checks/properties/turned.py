@@ -23,7 +23,7 @@ STILL = 1e-5
 """Vectors that differ by less than this share do not change with the position, in float32 and above."""
 BROKEN, ROUGH = 0.03, 2e-4
 """A score at the same distance that differs by more than this share is no rotation; by more than that, a coarse one."""
-FAR_ROUGH, HALF_ROUGH = 2e-3, 0.06
+FAR_ROUGH, HALF_ROUGH = 4e-4, 0.06
 """The same among far positions, where a float32 angle has lost digits, and in half precision."""
 LONG = 600
 STARTS = (20_000, 700)
