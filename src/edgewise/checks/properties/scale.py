@@ -147,7 +147,7 @@ def _module(lab: "Lab", route: Route) -> Iterator[_Measured]:
             continue
         given = lab.given(route, length=length)
         calls = [one for one in lab.calls(route, given) if not one.problem]
-        deep = bool(calls) and not route.cached and (not lab.subject.library or route == lab.plain)
+        deep = bool(calls) and not route.cached and not lab.subject.library
         products = produced(lab, given, route) if deep else []
         steps = tuple(multiplied(lab, given, route)) if deep else ()
         for site in dict.fromkeys(one.site for one in calls):
