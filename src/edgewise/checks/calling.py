@@ -20,6 +20,7 @@ from edgewise.checks.handing import handed
 from edgewise.checks.limits import limited
 from edgewise.checks.results import at
 from edgewise.checks.route import Route
+from edgewise.checks.settled import settled
 from edgewise.checks.subject import Caching, Subject
 
 __all__ = ["Answer", "Refused", "answer"]
@@ -90,6 +91,7 @@ def held(
         backed(subject, route.backend),
         _uncompiled(route),
         limited(seconds),
+        settled(),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # what a target has to say it would say hundreds of times
@@ -210,11 +212,14 @@ def failed(error: BaseException) -> str:
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = lines[0][:200] if lines else "no word"
-    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in text:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or any(one in text for one in _FULL):
         return f"it ran out of memory: {said}"
     if isinstance(error, TimeoutError):
         return said
     return f"it raises {type(error).__name__}: {said}"
+
+
+_FULL = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 def _cast(subject: Subject, given: Given, route: Route) -> tuple[Subject, Given]:

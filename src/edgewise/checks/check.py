@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -20,9 +20,13 @@ from edgewise.checks.properties import PROPERTIES
 from edgewise.checks.property import Property
 from edgewise.checks.replay import Origin
 from edgewise.checks.report import Report, Result, Sight
+from edgewise.checks.route import Route
+from edgewise.checks.settled import undisturbed
 from edgewise.checks.sharpen import sharpened
+from edgewise.checks.sound import Doubt, doubted, doubts, untold
 from edgewise.checks.subject import Subject
 from edgewise.checks.verdicts import results, sights
+from edgewise.checks.ways import named
 from edgewise.errors import ArgumentError, EdgewiseError
 from edgewise.graphs import Graph, parse
 from edgewise.tracing import Target
@@ -109,14 +113,16 @@ def check(
         graph=graph, scale=scale, positions=positions, pad=pad, pads_attended=pads_attended or None
     ) | _told(sinks=sinks or None, window_counts_self=None if window_counts_self else False, seed=seed or None, **told)
     began, settings = time.perf_counter(), {"seed": str(seed), "length": str(length), **_versions()}
-    with patience(budget) as clock:
+    with undisturbed(), patience(budget) as clock:
         try:
             how = subject or subject_of(found, declared, seconds=budget or CALLING, **told)
         except OutOfTime:
             return _unreached(name, looked, settings, clock.spent(), budget)
         lab = Lab(how, declared, length=length, seed=seed, budget=clock.left())
         expected, measured = sights(lab)
+        doubt = _doubts(lab)
         seen, late = _examined(looked, lab, clock, tell)
+        seen = [doubted(one, doubt) for one in seen]
         findings = folded(Looked(one.property.name, one.observations, one.routes) for one in seen)
         findings = _sharpened(findings, looked, lab, Origin(name, options), tell)
     accepted = _accepted(name or how.name, findings, declared.allowed, baseline)
@@ -125,15 +131,15 @@ def check(
         subject=str(how),
         expected=expected,
         measured=measured,
-        results=results(looked, seen, findings, accepted, late),
+        results=tuple(untold(one, doubt) for one in results(looked, seen, findings, accepted, late)),
         findings=findings,
         accepted=accepted,
         routes=tuple(dict.fromkeys(route for one in seen for route in one.routes)),
         passes=lab.passes,
         seconds=time.perf_counter() - began,
-        notes=(f"time ran out after {budget:g} s: what was not reached is skipped",) if late and budget else (),
+        notes=(*_late(budget if late else None), *_failing(lab)),
         settings=settings,
-        unsound="" if how.finite else "its answer to a plain input is not finite: it holds NaN or infinity",
+        unsound=doubt.why,
     )
 
 
@@ -185,12 +191,19 @@ def _called(factory: Callable[[], Any]) -> Any:
         found = factory()
     except EdgewiseError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         name = getattr(factory, "__name__", type(factory).__name__)
         raise ArgumentError(f"making the target failed: {name}() raised {type(error).__name__}: {error}") from error
     if not callable(found):
         raise ArgumentError(f"wanted a factory to make a module or a function; it made a {type(found).__name__}")
     return found.eval() if isinstance(found, nn.Module) else found
+
+
+def _doubts(lab: Lab) -> Doubt:
+    try:
+        return doubts(lab)
+    except OutOfTime:
+        return Doubt()
 
 
 def _examined(looked: Sequence[Property], lab: Lab, clock: Clock, tell: Tell | None) -> tuple[list[Examined], bool]:
@@ -251,6 +264,20 @@ def _unreached(
         notes=(f"one call takes long: {budget or 0:g} s were not enough; give a larger budget",),
         settings=settings,
     )
+
+
+def _late(budget: float | None) -> tuple[str, ...]:
+    return () if budget is None else (f"time ran out after {budget:g} s: what was not reached is skipped",)
+
+
+def _failing(lab: Lab) -> Iterator[str]:
+    """Yield the routes on which the target itself fails, so that nothing is said of them."""
+    whys: dict[str, list[Route]] = {}
+    for route, why in lab.refused.items():
+        if why.startswith(("it raises", "it ran out")):
+            whys.setdefault(why, []).append(route)
+    for why, routes in whys.items():
+        yield f"not looked at: {named(routes)}, where {why}"
 
 
 def _told(**given: Any) -> dict[str, Any]:

@@ -50,8 +50,9 @@ class Noting:
             return found
 
         def noted(*given: Any, **named: Any) -> Any:
+            answered = found(*given, **named)  # a route that is refused was not looked at
             self.looked |= {one: None for one in (*given, *named.values()) if isinstance(one, Route)}
-            return found(*given, **named)
+            return answered
 
         return noted
 
@@ -72,8 +73,7 @@ def examined(one: Property, lab: "Lab") -> Examined:
     except MemoryError:
         skipped = "memory ran out"
     except Exception as error:
-        # torch says that memory ran out in an error of its own kind.
-        skipped = "memory ran out" if "out of memory" in str(error).lower() else ""
+        skipped = next((says for words, says in _OF_TORCH.items() if words in str(error).lower()), "")
         mistake = "" if skipped else _told(error)
     # Routes of its own making, such as a larger batch, say nothing of the way that they are on.
     looked = (*(each for each in noting.looked if each in lab.routes), *(each.route for each in seen))
@@ -86,6 +86,14 @@ def examined(one: Property, lab: "Lab") -> Examined:
         late=late,
         seconds=time.perf_counter() - began,
     )
+
+
+_OF_TORCH = {
+    "out of memory": "memory ran out",
+    "not enough memory": "memory ran out",
+    "modified by an inplace operation": "it has no gradients: it writes into what they are computed from",
+}
+"""What torch says in errors of no kind of their own, and what that means."""
 
 
 def _told(error: Exception) -> str:

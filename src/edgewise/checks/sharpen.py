@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from edgewise.checks.finding import Finding, Skip
+from edgewise.checks.calling import Refused
+from edgewise.checks.finding import Finding, Observation, Skip
 from edgewise.checks.locate import located
 from edgewise.checks.patience import OutOfTime
 from edgewise.checks.property import Property
@@ -36,8 +37,15 @@ def sharpened(finding: Finding, one: Property, lab: "Lab", origin: Origin) -> Fi
     except Exception:  # where it is is an addition: what was found stands without
         cause = finding.cause
     if not cause.replay:
-        cause = replace(cause, replay=replay(cause, lab, origin, smallest))
+        cause = replace(cause, replay=_replay(cause, lab, origin, smallest))
     return replace(finding, cause=cause, smallest=finding.smallest or (str(smallest) if smallest else ""))
+
+
+def _replay(cause: Observation, lab: "Lab", origin: Origin, smallest: Smallest | None) -> str:
+    try:
+        return replay(cause, lab, origin, smallest)
+    except Refused:
+        return ""
 
 
 def _smallest(finding: Finding, one: Property, lab: "Lab") -> Smallest | None:

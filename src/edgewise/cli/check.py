@@ -1,6 +1,8 @@
 """`edgewise check`: is this model's attention what it was meant to be?"""
 
 import argparse
+import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +87,8 @@ def _reports(arguments: argparse.Namespace) -> "list[Report]":
     how = options(arguments)
     chosen(how["only"], how["skip"])  # a wrong name is told before anything is loaded
     reports: list[Report] = []
-    with telling() as tell:
+    # What a target's code prints goes where it is no part of what is printed here.
+    with telling() as tell, contextlib.redirect_stdout(sys.stderr):
         for one in _each(arguments):
             tell("loading the model")
             target = named(one)

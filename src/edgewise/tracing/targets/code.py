@@ -80,7 +80,7 @@ def _module(where: str) -> Any:
                 f"wanted the module {where}; there is no module {error.name} here or installed"
             ) from None
         raise MissingError(f"{where} needs the package {error.name}: pip install {error.name}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RunError(failed(f"importing {where}", error)) from error
 
 
@@ -99,7 +99,7 @@ def _file(where: str) -> Any:
         spec.loader.exec_module(made)
     except ModuleNotFoundError as error:
         raise MissingError(f"{where} needs the package {error.name}: pip install {error.name}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RunError(failed(f"running {where}", error)) from error
     finally:
         sys.path.remove(str(path.parent))
@@ -133,7 +133,7 @@ def _called(name: str, make: Callable[[], Any]) -> Any:
         return make()
     except EdgewiseError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RunError(failed(f"calling {name}", error)) from error
 
 
