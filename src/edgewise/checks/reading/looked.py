@@ -74,7 +74,7 @@ class _Row:
 
 
 def looked(lab: "Lab", route: Route, other: Given | None = None) -> Iterator[Reading]:
-    """Yield what is wrong with who reads whom within the rows of an input: of the first row that has something wrong.
+    """Yield what is wrong with who reads whom within a row of an input, the most padded one.
 
     Args:
         lab: what measures.
@@ -87,12 +87,12 @@ def looked(lab: "Lab", route: Route, other: Given | None = None) -> Iterator[Rea
     given = lab.given(route) if other is None else other
     seen = _seen(lab, route, given, tuple(lab.calls(route, other)))
     padded = [row for row in range(given.batch) if real(given, row) is not None]
-    for row in dict.fromkeys([*padded[-1:], 0]):
-        measured = _measured(lab, route, given, row, seen)
-        wrong = None if measured is None else _wrong(measured)
-        if wrong is not None:
-            yield wrong
-            return
+    # A padded row shows all that a whole one does, and more.
+    measured = _measured(lab, route, given, padded[-1] if padded else 0, seen)
+    wrong = None if measured is None else _wrong(measured)
+    if wrong is not None:
+        yield wrong
+        return
     yield from _hidden(lab, route, seen.found, given)
 
 

@@ -63,6 +63,8 @@ def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Mea
         cells = _dense(expected.graph, query, key)
     if one.kind != "self":
         return Meant(expected, expected.graph, *_of_memory(lab, given, row, cells))
+    if key != given.length and given.memory is not None and key == given.memory.shape[1] and query == key:
+        return _of_reader(lab, given, row, expected, cells)
     graph, cells = _with_data(lab, given, row, expected.graph, cells, one.first)
     keep = real(given, row)
     judged = np.ones(query, dtype=bool)
@@ -79,6 +81,18 @@ def _stands(route: Route, given: Given, one: Seen) -> bool:
         return True
     there = np.cumsum(route.cached).tolist()
     return one.index < len(there) and key == there[one.index] and query == route.cached[one.index]
+
+
+def _of_reader(lab: "Lab", given: Given, row: int, expected: Expected, cells: Any) -> Meant:
+    """Return what a row of the memory should read of itself, in whatever encodes it."""
+    keep = given.memory_keep
+    if keep is None or bool(keep[row].all()):
+        return Meant(expected, expected.graph, cells, np.ones(len(cells), dtype=bool))
+    held = keep[row].cpu().numpy()
+    if lab.declared.pads_attended:
+        return Meant(expected, expected.graph, cells, held)
+    graph = None if expected.graph is None else expected.graph & keys(held)
+    return Meant(expected, graph, cells & held[None], held)
 
 
 def _of_memory(lab: "Lab", given: Given, row: int, cells: Any) -> tuple[Any, Any]:

@@ -75,6 +75,8 @@ def _memories(lab: "Lab", routes: Sequence[Route]) -> Iterator[tuple[Route, bool
     if lab.subject.memory is None:
         return
     for route in routes:
+        if route.training or not route.contiguous:
+            continue  # no cross attention goes another way for that
         try:
             given = _padded(lab, route)
             row = given.batch - 1
