@@ -133,3 +133,16 @@ def test_a_gpt_by_hand_is_left_alone_to_the_bit() -> None:
     found = record(model, torch.randn(2, 12, 24), gradients=True)
     assert found.proof.exact
     assert [site.name for site in found.sites] == ["0", "2"]
+
+
+def test_a_layer_after_a_product_begins_anew_and_powers_without_their_sum_are_no_softmax() -> None:
+    project, mix = nn.Linear(6, 9), torch.randn(2, 5, 9)
+
+    def states(x: Tensor) -> Tensor:
+        gathered = (x @ x.transpose(1, 2)) @ x  # linear attention
+        decay = (x @ x.transpose(1, 2)).roll(1, 0).exp() @ x  # a state that decays
+        return project(gathered + decay).softmax(-1) @ mix.transpose(1, 2)
+
+    with torch.no_grad(), trace(states) as run:
+        states(torch.randn(2, 5, 6))
+    assert run.unexplained == {}

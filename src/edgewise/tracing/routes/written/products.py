@@ -11,6 +11,8 @@ __all__ = ["PRODUCTS"]
 
 _LATE = "they are multiplied with values before they are divided by their sum"
 _MIXED = "they are mixed by a product with a parameter"
+_HEADS = 32
+"""A parameter that mixes the scores of heads is no larger than this many by as many."""
 _ADDED = "something is added to their product with values"
 
 
@@ -45,6 +47,8 @@ def _met(flow: Flow, left: Tensor, right: Tensor, out: Tensor) -> Meeting | None
         return None
     trail, tensor, value, turned = (one, left, right, False) if weights[0] else (other, right, left, True)
     assert trail is not None
+    if trail.kind == "exp" and trail.lost:
+        return None  # the power of something else, as states that decay are made of: no softmax
     if trail.kind == "exp":
         trail = trail.losing(_LATE)
     axes = None if trail.lost else flow.axes(tensor)
@@ -56,9 +60,11 @@ def _met(flow: Flow, left: Tensor, right: Tensor, out: Tensor) -> Meeting | None
 def _begun(flow: Flow, left: Tensor, right: Tensor, out: Tensor) -> None:
     """A product that may become scores, unless it is a projection: one with a parameter."""
     ours, theirs = flow.origin(left), flow.origin(right)
-    scores = flow.trail(left) if theirs.learned else flow.trail(right) if ours.learned else None
+    mixed, by = (left, right) if theirs.learned else (right, left)
+    scores = flow.trail(mixed) if theirs.learned or ours.learned else None
     if scores is not None and not scores.lost:
-        flow.note(out, scores.losing(_MIXED))
+        if out.numel() == mixed.numel() and by.numel() <= _HEADS**2:
+            flow.note(out, scores.losing(_MIXED))  # of anything else it is a layer that begins anew
     elif out.dim() > 2 or not (ours.learned or theirs.learned):
         flow.sweep()
         operands = Operand(left, ours, version(left)), Operand(right, theirs, version(right))
