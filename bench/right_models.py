@@ -208,13 +208,13 @@ class Language(nn.Module):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
         # attention
         places = (mask.cumsum(-1) - 1).clamp(min=0)
-        x = self.tokens(input_ids) + self.places(places)
+        x = torch.add(self.tokens(input_ids), self.places(places))
         keep = torch.ones(x.size(1), x.size(1), dtype=torch.bool).tril() & mask.bool()[:, None, None, :]
         bias = torch.zeros(keep.shape, dtype=x.dtype).masked_fill(~keep, torch.finfo(x.dtype).min)
         for qkv, out in zip(self.qkv, self.out, strict=True):
             q, k, v = (one.unflatten(-1, (4, 4)).transpose(1, 2) for one in qkv(x).split(16, -1))
             weights = (q @ k.transpose(-2, -1) * 4**-0.5 + bias).softmax(-1)
-            x = x + out((weights @ v).transpose(1, 2).reshape(x.shape))
+            x = torch.add(x, out((weights @ v).transpose(1, 2).reshape(x.shape)))
         # end
         return self.head(x)
 
@@ -238,10 +238,10 @@ MODELS = {
     "Window": {"graph": "window(3)"},
     "Rotary": {"graph": "causal()"},
     "Encoder": {"graph": "full()"},
-    "Packed": {},
+    "Packed": {"graph": "causal()"},
     "Slopes": {"graph": "causal()"},
     "Cross": {},
-    "Language": {"graph": "causal()"},
+    "Language": {"graph": "causal()", "positions": True},
     "function": {"graph": "causal()"},
 }
 """Their names, and what is declared of each."""
