@@ -1,7 +1,7 @@
 """A query without any key (H3): what it gives, and whom it poisons, forward and backward."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -9,6 +9,7 @@ from torch import Tensor
 from edgewise.checks.calling import Refused
 from edgewise.checks.finding import Observation
 from edgewise.checks.given import Given
+from edgewise.checks.properties.pulled import pulled
 from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
@@ -113,9 +114,10 @@ def _spread(lab: "Lab", leaves: dict[str, Tensor], out: Tensor, real: Tensor) ->
     if module is not None:
         named = {f"the gradient of {name}": one for name, one in module.named_parameters() if one.requires_grad} | named
     chosen = out[real] if out.dim() == 3 else out.transpose(1, 2)[real]
-    if not out.requires_grad or not named:
+    try:
+        got = pulled(chosen.square().sum(), list(named.values()))
+    except Refused:
         return ""
-    got: tuple[Any, ...] = torch.autograd.grad(chosen.square().sum(), list(named.values()), allow_unused=True)
     lost = [name for name, one in zip(named, got, strict=True) if one is not None and not bool(one.isfinite().all())]
     return "" if not lost else f"{lost[0]} is NaN" + (f" ({len(lost)} of {len(named)} are)" if len(lost) > 1 else "")
 

@@ -48,8 +48,8 @@ def _shifted(lab: "Lab", route: Route) -> Observation | None:
     there, here = lab.influence(route, row=row, given=given).moved, lab.influence(plain, given=alone).moved
     if not torch.equal(_inner(there, real), here):
         return None  # another set of keys is read: not a matter of positions
-    if not lab.expected(route=route).causal:
-        return None  # what reads both ways is padded on the right by convention, and positions count from the left
+    if not lab.expected(route=route).causal or lab.subject.memory is not None:
+        return None  # what reads both ways, or beside an encoder, is padded on the right by convention
     return Observation(
         *(
             "position",

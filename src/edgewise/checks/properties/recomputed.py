@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from edgewise.checks.calling import Refused
 from edgewise.checks.finding import Observation
 from edgewise.checks.given import Given
+from edgewise.checks.properties.pulled import pulled
 from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ def recomputed(lab: "Lab") -> Iterator[Observation | None]:
     for name, values in lab.subject.switches:
         if "checkpoint" in name and routes:
             here = replace(routes[0], switches=((name, values[1]),))
-            yield from _differ(here, _pulled(lab, routes[0]), _pulled(lab, here), lab)
+            try:
+                yield from _differ(here, _pulled(lab, routes[0]), _pulled(lab, here), lab)
+            except Refused:
+                continue
 
 
 def _compared(lab: "Lab", route: Route, name: str, undo: ExitStack) -> Iterator[Observation | None]:
@@ -75,8 +78,7 @@ def _pulled(lab: "Lab", route: Route) -> tuple[Tensor, dict[str, Tensor]]:
     out = lab.asked(given, route, gradient=True)
     named = {name: one for name, one in module.named_parameters() if one.requires_grad} if module is not None else {}
     named |= leaves
-    got = torch.autograd.grad(out.square().sum(), list(named.values()), allow_unused=True)
-    found: list[Tensor | None] = list(got)
+    found = pulled(out.square().sum(), list(named.values()))
     return out.detach(), {name: one for name, one in zip(named, found, strict=True) if one is not None}
 
 

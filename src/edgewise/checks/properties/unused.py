@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from edgewise.checks.calling import Refused
+from edgewise.checks.properties.pulled import pulled
 from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
@@ -33,11 +35,10 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
         return "", 0
     given = lab.given(route)
     out = lab.answer(given, route, gradient=True).out
-    if not out.requires_grad:
+    try:
+        got = pulled(out.double().square().sum(), list(weights.values()))
+    except Refused:
         return "", 0
-    got: list[Tensor | None] = list(
-        torch.autograd.grad(out.double().square().sum(), list(weights.values()), allow_unused=True)
-    )
     for (name, weight), one in zip(weights.items(), got, strict=True):
         if one is None:
             continue
