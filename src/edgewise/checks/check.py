@@ -168,7 +168,7 @@ def _known(name: str) -> str:
 def made(target: Any) -> tuple[str, Any]:
     """Return the name by which a target can be found again, "" where it has none, and the target itself."""
     if isinstance(target, str):
-        target = named_target(target)
+        target = named_target(target, called=False)
     if isinstance(target, Target):
         return target.name, target.model
     if not isinstance(target, nn.Module) and callable(target) and _wants_nothing(target):

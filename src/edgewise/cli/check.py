@@ -91,7 +91,7 @@ def _reports(arguments: argparse.Namespace) -> "list[Report]":
     with telling() as tell, contextlib.redirect_stdout(sys.stderr):
         for one in _each(arguments):
             tell("loading the model")
-            target = named(one)
+            target = named(one, called=False)
 
             def told(name: str, done: int, many: int, whose: str = target.name) -> None:
                 tell(f"{whose}: {name}", done, many, "properties")

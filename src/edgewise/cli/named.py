@@ -47,8 +47,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add("--length", type=int, metavar="N", help="read at most N tokens of the text")
 
 
-def named(arguments: argparse.Namespace) -> "Target":
+def named(arguments: argparse.Namespace, *, called: bool = True) -> "Target":
     """Return the model that the arguments name.
+
+    Args:
+        arguments: of the command line.
+        called: whether it may be called to find out what it reads.
 
     Raises:
         EdgewiseError: see `edgewise.tracing.target`; or two models are named, or none.
@@ -63,7 +67,7 @@ def named(arguments: argparse.Namespace) -> "Target":
         return tiny_target(arguments.tiny, seed=arguments.seed, **how)
     if (Path(arguments.target) / "run.json").is_file():
         return _run(arguments.target, **how)
-    return target(arguments.target, **how)
+    return target(arguments.target, called=called, **how)
 
 
 def given(arguments: argparse.Namespace) -> "Given":

@@ -14,14 +14,16 @@ from torch import nn
 
 from edgewise.errors import ArgumentError, EdgewiseError, MissingError, RunError
 from edgewise.tracing.targets.failed import failed
-from edgewise.tracing.targets.guess import guessed
+from edgewise.tracing.targets.guess import Offer, guessed
 from edgewise.tracing.targets.library import TokenizerReader
 from edgewise.tracing.targets.target import Reader, Target
 
 __all__ = ["from_code", "from_name"]
 
 
-def from_code(name: str, where: str, attribute: str, *, dtype: torch.dtype | None, device: str) -> Target:
+def from_code(
+    name: str, where: str, attribute: str, *, dtype: torch.dtype | None, device: str, called: bool = True
+) -> Target:
     """The model that an attribute of a module or a file is, or makes.
 
     A module is taken as it is. A class, or a function that can be called without arguments, is called; it may return
@@ -46,7 +48,7 @@ def from_code(name: str, where: str, attribute: str, *, dtype: torch.dtype | Non
     elif not callable(found):
         kind = type(found).__name__
         raise ArgumentError(f"wanted a module, a function that makes one, or one of attention; {name} is a {kind}")
-    offer = guessed(found, dtype, device)
+    offer = guessed(found, dtype, device) if called else Offer(None, "")
     return Target(name, found, reader, inputs=offer.inputs, reads=offer.reads)
 
 

@@ -35,7 +35,7 @@ def guessed(model: Callable[..., Any], dtype: torch.dtype | None, device: str, s
         try:
             with torch.no_grad(), torch.random.fork_rng(devices=()):
                 model(*moved)
-        except Exception:  # whatever its code raises, the next is tried
+        except (Exception, SystemExit):  # whatever its code raises, the next is tried
             continue
         return Offer(moved, reads)
     return Offer(None, "")

@@ -21,13 +21,14 @@ _HUB = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 _CODE = re.compile(r"(?P<where>.+?):(?P<attribute>[A-Za-z_][\w.]*)")
 
 
-def target(name: str, *, dtype: torch.dtype | None = None, device: str = "cpu") -> Target:
+def target(name: str, *, dtype: torch.dtype | None = None, device: str = "cpu", called: bool = True) -> Target:
     """The model that a name stands for.
 
     Args:
         name: one of `FORMS`.
         dtype: what to turn its weights into; None leaves them as they are.
         device: where it runs.
+        called: whether somebody's own code may be called to find out what it reads.
 
     Raises:
         ArgumentError: it has none of the forms, or names something that is no model.
@@ -39,7 +40,7 @@ def target(name: str, *, dtype: torch.dtype | None = None, device: str = "cpu") 
     if path.is_dir() or path.suffix == ".gguf":
         return from_library(name, dtype=dtype, device=device, local=True)
     if found is not None and (found["where"].endswith(".py") or re.fullmatch(r"[\w.]+", found["where"])):
-        return from_code(name, found["where"], found["attribute"], dtype=dtype, device=device)
+        return from_code(name, found["where"], found["attribute"], dtype=dtype, device=device, called=called)
     if path.suffix == ".py":
         raise ArgumentError(f"wanted file.py:attr, the name of what is in the file too; got {name!r}: try {name}:model")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.is_file():
