@@ -175,7 +175,7 @@ class Constant(Right):
 
 class Prints(Right):
     def forward(self, x: Tensor) -> Any:
-        print("hello from the model")
+        sys.stdout.write("hello from the model\n")
         return self.attend(x)
 
 
