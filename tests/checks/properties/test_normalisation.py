@@ -142,6 +142,42 @@ def test_dropout_in_training_and_torchs_own_layers_are_right(observed):
         assert not observed(layer, only=[PROPERTY.name])
 
 
+BARE = {
+    "as it is": lambda q, k, v: q @ k.mT * 0.1 @ v,
+    "masked": lambda q, k, v: scores(q, k, hidden=True) @ v,
+    "with a bias": lambda q, k, v: (scores(q, k) - torch.arange(k.shape[2])) @ v,
+}
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_scores_without_a_softmax_are_told(observed, name):
+    found = observed(in_layer(BARE[name]), only=[PROPERTY.name])
+    assert {(one.kind, one.likely) for one in found} == {("H4", "there is no softmax between scores and values")}
+
+
+def test_a_decay_in_place_of_a_softmax_is_another_design(observed):
+    def retained(q, k, v):
+        far = torch.arange(q.shape[2])[:, None] - torch.arange(k.shape[2])
+        return q @ k.mT * 0.9 ** far.clamp(min=0) * (far >= 0) @ v
+
+    assert not observed(in_layer(retained), only=[PROPERTY.name])
+
+
+class Cross(Layer):
+    def __init__(self, axis):
+        super().__init__()
+        self.axis = axis
+
+    def forward(self, x, memory):
+        query, key, value = self.projected(x, memory)
+        return x + self.mixed((query @ key.mT / 2).softmax(self.axis) @ value)
+
+
+def test_a_softmax_over_heads_beside_a_memory_is_told(observed):
+    assert {one.kind for one in observed(Cross(1), only=[PROPERTY.name])} == {"H1"}
+    assert not observed(Cross(-1), only=[PROPERTY.name])
+
+
 def test_sinks_that_are_declared_are_right(observed):
     _, attention = WRONG["one_more"]
     assert not observed(attention, only=[PROPERTY.name], sinks=True)

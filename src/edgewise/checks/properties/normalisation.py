@@ -11,6 +11,7 @@ from edgewise.checks.calling import Refused
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.given import Given
 from edgewise.checks.products import produced, raised, shares
+from edgewise.checks.properties.bare_scores import bare
 from edgewise.checks.properties.empty_rows import poisoned
 from edgewise.checks.properties.examples.normalisation import broken, right
 from edgewise.checks.property import Property
@@ -171,21 +172,32 @@ def _module(lab: "Lab", route: Route) -> _Fault | None:
     if any(one.sinks is not None for one in calls) or _has_sinks(lab):
         raise Skip("it has sinks: weights sum to less than one by design")
     given = lab.given(route, length=ODD)
-    unseen = not calls and not texts
-    if unseen and not raised(lab, given, route, ODD, ODD):
-        raise Skip("no softmax between two products was seen")
-    by_hand = unseen or bool(texts) or any("written" in one.route_name for one in calls)
-    sums = list(shares(produced(lab, given, route), ODD, ODD)) if by_hand else []
+    keys = sorted({ODD, given.memory.shape[1] if given.memory is not None and given.memory.dim() > 1 else ODD})
+    if not calls and not texts:
+        return _unseen(lab, route, given, keys)
+    by_hand = bool(texts) or any("written" in one.route_name for one in calls)
+    sums = [one for key in keys for one in shares(produced(lab, given, route), ODD, key)] if by_hand else []
     off = max((_off(one) for one in sums), default=0.0)
-    if unseen and off <= 1e-3:
-        raise Skip("no softmax between two products was seen")
     for site, why in texts.items():
         fault = next(((kind, likely) for text, kind, likely in _TEXTS if re.search(text, why)), None)
         if fault is not None and (off > 1e-3 or "two softmaxes" in why):
             return _Fault(fault[0], _measured(sums, off), fault[1], site, size=off)
     if off > 1e-3 and calls and not texts:
         return _Fault("H4", _measured(sums, off), "weights are changed after their softmax", calls[0].site, size=off)
-    return _same_token(lab, route, next(iter(texts), "")) if texts or unseen else _returned(lab, route)
+    return _same_token(lab, route, next(iter(texts))) if texts else _returned(lab, route)
+
+
+def _unseen(lab: "Lab", route: Route, given: Given, keys: list[int]) -> _Fault | None:
+    """Two products between which no softmax was recognised: none at all, or one with another denominator."""
+    products = produced(lab, given, route)
+    taken = [key for key in keys if raised(lab, given, route, ODD, key)]
+    if not taken and not lab.subject.library and any(bare(products, ODD, key, given.batch) for key in keys):
+        likely = "there is no softmax between scores and values"
+        return _Fault("H4", "values are multiplied with query · key as it is", likely)
+    sums = [one for key in taken for one in shares(products, ODD, key)]
+    if max((_off(one) for one in sums), default=0.0) <= 1e-3:
+        raise Skip("no softmax between two products was seen")
+    return _same_token(lab, route, "")
 
 
 def _off(weights: Tensor) -> float:

@@ -132,7 +132,7 @@ def _by_row(lab: "Lab", route: Route) -> Observation | None:
 
 def _unordered(lab: "Lab", route: Route) -> Observation | None:
     """Whether order matters at all, where that was declared."""
-    if not lab.declared.positions:
+    if not lab.declared.positions or not lab.subject.finite:
         return None
     given = same_token(lab.given(route))
     tokens = lab.given(route).tokens.clone()

@@ -173,6 +173,8 @@ def _tempered(seen: "Seen", twin: "Seen", scores: Tensor, rough: float, last: in
     if scores.shape[1] > 1 and last is not None:
         first, second = (torch.cat([one[:, :last], one[:, -last:]], dim=1) for one in (first, second))
     ratio, other = (one / one[:, :1] for one in (first, second))
+    if not bool(ratio.isfinite().all() & other.isfinite().all()):
+        return False
     slack = 1e-4 if rough < HALF_ROUGH else 0.03
     if max(float((ratio - other).abs().max()), float((ratio - ratio[:1]).abs().max())) > slack * float(ratio.max()):
         return False
