@@ -15,7 +15,8 @@ from edgewise.graphs import Graph, full
 from edgewise.records import Statistics
 from edgewise.tracing.flattened import Problem, firsts, flattened, unflattened
 from edgewise.tracing.strips import Strip, dense_strips, strips
-from edgewise.tracing.sums import Sums, Worker, sums_for
+from edgewise.tracing.sums import Sums, sums_for
+from edgewise.tracing.worker import Worker
 
 __all__ = ["statistics"]
 
