@@ -121,7 +121,7 @@ def distance_is_rewarded(ok):
     return _biased(lambda slopes, far: (-slopes if ok else slopes) * far)
 
 
-@case("position", "K5", graph=causal())
+@case("position", "K5", "K2", graph=causal(), positions=True)
 def a_bias_that_grows_with_the_query_alone(ok):
     return _biased(lambda slopes, far: -slopes * (far if ok else torch.arange(far.size(0))[:, None].to(far.dtype)))
 
