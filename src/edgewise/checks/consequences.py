@@ -4,7 +4,7 @@ The table says what a fault of one kind can do to what other properties see, on 
 that it must: what is not explained by a fault on the same routes stays a finding of its own.
 """
 
-__all__ = ["CAUSES", "VISIBILITY", "follows", "rank", "uneven"]
+__all__ = ["CAUSES", "LEAKING", "VISIBILITY", "follows", "rank", "uneven"]
 
 _SEES = ("future-leak", "lost-visibility", "wrong-pattern", "padding-leak", "packing-leak", "batch-leak")
 _PATHS = ("path-mismatch",)
@@ -31,7 +31,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "J2": _AXES,
     "J3": (*_AXES, "scale"),
     "E2": _MASK,
-    "E3": (*_MASK, "position"),
     # a softmax over the wrong axis, or with the wrong denominator, lets hidden cells be felt and bends every number
     "H1": (*_SEES, *_PATHS, "mask-meaning", "scale", "position", "head-mapping", "normalisation"),
     "H2": (*_SEES, *_PATHS, "mask-meaning", "scale", "K4", "normalisation"),
@@ -42,7 +41,9 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "A2": (*_SEES, *_PATHS, "H3", "K4"),
     "C3": (*_SEES, *_PATHS, "H3", "K4"),
     "A3": ("wrong-pattern", "padding-leak", "packing-leak", "batch-leak", "K4", *_PATHS),
-    "A1": ("wrong-pattern", "padding-leak", "packing-leak", "K4", *_PATHS),
+    "A1": ("wrong-pattern", "padding-leak", "packing-leak", "K4", "E3", *_PATHS),
+    # one row's mask for all; only after what leaks without any mask, which another row's padding brings about
+    "E3": (*_MASK, "position"),
     "B1": ("wrong-pattern", "padding-leak", "packing-leak", "H3", "K4", *_PATHS),
     "B2": ("wrong-pattern", "H3", *_PATHS),
     "B3": ("wrong-pattern", "H3", "position", *_PATHS),
@@ -76,7 +77,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 """For each kind, in the order in which causes are looked for: the properties and kinds that may follow from it."""
 
 _UNEVEN = ("E1", "E2", "E3", "J1", "J2", "J3", "H1", "H4", "A3", "D4")
-_LEAKING = ("A1", "A2", "C3", "G1", "G2", "G4", "G5", "G6", "H2")
+LEAKING = ("A1", "A2", "C3", "G1", "G2", "G4", "G5", "G6", "H2")
 """Kinds that read the future: fed part by part there is less of it, so that a cache makes a difference."""
 _ORDER = {kind: place for place, kind in enumerate(CAUSES)}
 
@@ -99,4 +100,4 @@ def follows(cause: str, offence: str, kind: str) -> bool:
 
 def uneven(kind: str, *, cached: bool) -> bool:
     """Return whether two ways differ though both have a fault, as what it does depends on lengths or on the batch."""
-    return kind in _UNEVEN or (cached and kind in _LEAKING)
+    return kind in _UNEVEN or (cached and kind in LEAKING)

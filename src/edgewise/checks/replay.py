@@ -16,6 +16,7 @@ from edgewise.checks.replays_of_numbers import numbers
 from edgewise.checks.shrink import Smallest
 from edgewise.checks.subject import Subject
 from edgewise.graphs import Graph
+from edgewise.tracing import as_written
 
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
@@ -80,7 +81,7 @@ def _fails(body: str, subject: Subject) -> bool:
     """Whether running it raises AssertionError, which is how it shows the fault; a model that it changes is a copy."""
     target = copy.deepcopy(subject.target) if "model.set_" in body else subject.target
     try:
-        with torch.random.fork_rng(devices=()):
+        with torch.random.fork_rng(devices=()), as_written():  # compiled, some of flex attention ends the process
             exec(compile(body, "<replay>", "exec"), {"torch": torch, "copy": copy, "model": target})
     except AssertionError:
         return True

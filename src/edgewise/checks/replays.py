@@ -40,7 +40,8 @@ def bodies(seen: Observation, lab: "Lab") -> Iterator[str]:
     if run is not None:
         for change, row, query, what in _changes(seen, given, subject):
             yield f"{run}\n\n\n{start}\n{change}\n{_still(subject, row, query, what)}"
-            yield f"{run}\n\n\n{start}\n{change}\n{_moves(subject, row, query, what)}"
+            if seen.property != "batch-leak":  # no row need move with another
+                yield f"{run}\n\n\n{start}\n{change}\n{_moves(subject, row, query, what)}"
     if seen.property == "path-mismatch" and run is not None:
         for other in plainer(route):
             plain = runs(subject, lab.given(other), _like(lab.plain, other), "plain")

@@ -11,6 +11,7 @@ from torch import Tensor
 from edgewise.checks.calling import Refused, stops
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.given import Given
+from edgewise.checks.properties.emptied import empty
 from edgewise.checks.properties.exactly import rounded
 from edgewise.checks.route import Route
 
@@ -218,8 +219,10 @@ def left_over(lab: "Lab") -> Iterator[Observation | None]:
     for route in dict.fromkeys(routes):
         given, other = lab.given(route), lab.given(route, seed=3)
         try:
+            empty(lab.subject.module)
             before = lab.asked(given, route)
             lab.asked(other, route)
+            empty(lab.subject.module)  # a module that has to be told when a text ends is told
             after = lab.asked(given, route)
         except Refused:
             continue
