@@ -94,7 +94,7 @@ def mixing(lab: "Lab", route: Route) -> float:
     The batch stays as it is and all of the first row, or of the last, is changed: copies of a row would hide what goes
     by a row's place.
     """
-    return lab._once(("mixing", route), lambda: _mixing(lab, route))
+    return lab.once(("mixing", route), lambda: _mixing(lab, route))
 
 
 def _mixing(lab: "Lab", route: Route) -> float:

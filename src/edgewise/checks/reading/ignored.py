@@ -21,7 +21,7 @@ def doubted(lab: "Lab", one: Observation) -> Observation:
     """
     if one.kind not in ("D1", "G5") or one.route.mask != "left" or not lab.expected(route=one.route).causal:
         return one
-    if one.kind == "G5" or not lab._once("mask ignored", lambda: _ignored(lab)):
+    if one.kind == "G5" or not lab.once("mask ignored", lambda: _ignored(lab)):
         return one
     return replace(
         one,

@@ -1,76 +1,29 @@
 """One route looked at: each row's movements beside what was meant, and the reason where they differ."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool
 
 from edgewise.checks.given import Given
-from edgewise.checks.hypotheses import DEEPEST, Hypothesis, explained, headed, reached
-from edgewise.checks.influence import Influence
+from edgewise.checks.hypotheses import DEEPEST, headed, reached
 from edgewise.checks.reading.batch import mixing
-from edgewise.checks.reading.meant import Meant, meant_of_row, real
+from edgewise.checks.reading.meant import meant_of_row, real
 from edgewise.checks.reading.others import others_mask
 from edgewise.checks.reading.reading import Reading
 from edgewise.checks.reading.traced import Mistake, comparable, given_each_other, mistakes
-from edgewise.checks.reading.weak import fills_of, weak_bias, weak_fill
-from edgewise.checks.reading.words import told
 from edgewise.checks.route import Route
 from edgewise.checks.sites import Seen
 
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
+from edgewise.checks.reading.kinds import named
+from edgewise.checks.reading.row import Calls, Cells, Row
+
 __all__ = ["looked"]
-
-Cells = Bool[np.ndarray, "query key"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Calls:
-    """What tracing saw on a route."""
-
-    calls: Sequence[Seen]
-    found: Sequence[Mistake]
-    """What is wrong with masks, on any row."""
-    layers: int
-    """How many there are; 0 where nobody knows."""
-    whole: bool
-    """Whether every call of attention was seen, is explained, and can be compared with what was meant."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """A row of the input, measured."""
-
-    lab: "Lab"
-    route: Route
-    given: Given
-    row: int
-    influence: Influence
-    moved: Cells
-    meant: Meant
-    judged: Cells
-    seen: _Calls
-
-    @property
-    def extra(self) -> Cells:
-        """What is read and should not be."""
-        return self.moved & ~self.meant.cells & self.judged
-
-    @property
-    def missing(self) -> Cells:
-        """What is not read and should be."""
-        return ~self.moved & self.meant.cells & self.judged
-
-    def reading(self, kind: str, likely: str, *, site: str = "", head: int | None = None) -> Reading:
-        """Return what is wrong, in words."""
-        measured, expected = told(self.moved, self.meant.cells, self.judged)
-        differs = self.extra if self.extra.any() else self.missing
-        size = float(self.influence.size[differs].max()) if differs.any() else float("nan")
-        return Reading(self.route, kind, likely, measured, expected, differs, site, head, size, self.influence.noise)
 
 
 def looked(lab: "Lab", route: Route, other: Given | None = None) -> Iterator[Reading]:
@@ -96,14 +49,14 @@ def looked(lab: "Lab", route: Route, other: Given | None = None) -> Iterator[Rea
     yield from _hidden(lab, route, seen.found, given)
 
 
-def _seen(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> _Calls:
+def _seen(lab: "Lab", route: Route, given: Given, calls: Sequence[Seen]) -> Calls:
     explained = bool(calls) and not any(one.problem for one in calls) and not lab.unexplained(route)
     layers = len({one.site for one in calls}) if explained else int(lab.subject.kind == "function")
     whole = explained and comparable(lab, route, given, calls)
-    return _Calls(calls, list(mistakes(lab, route, given, calls)), layers, whole)
+    return Calls(calls, list(mistakes(lab, route, given, calls)), layers, whole)
 
 
-def _measured(lab: "Lab", route: Route, given: Given, row: int, seen: _Calls) -> _Row | None:
+def _measured(lab: "Lab", route: Route, given: Given, row: int, seen: Calls) -> Row | None:
     if real(given, row) is not None and others_mask(lab, route, given) is not None:
         # What a row reads goes by its place among the others: copies of it would show something else.
         lab.mixing.add(route)
@@ -122,7 +75,7 @@ def _measured(lab: "Lab", route: Route, given: Given, row: int, seen: _Calls) ->
     keep = real(given, row)
     if keep is not None and lab.subject.mask is None and keep.size == moved.shape[1]:
         judged = judged & keep[None]  # padding is found by its id: another id there is no padding any more
-    return _Row(lab, route, given, row, influence, moved, meant, judged, seen)
+    return Row(lab, route, given, row, influence, moved, meant, judged, seen)
 
 
 def _mixed(lab: "Lab", route: Route, moved: Cells) -> bool:
@@ -141,7 +94,7 @@ def _numbers(lab: "Lab", given: Given, route: Route, row: int) -> Bool[np.ndarra
     return (finite.all(0) if finite.dim() == 2 else finite).cpu().numpy()
 
 
-def _wrong(row: _Row) -> Reading | None:
+def _wrong(row: Row) -> Reading | None:
     extra, missing = row.extra, row.missing
     exact = row.meant.expected.exact or row.meant.expected.source == "declared"
     cross_only = row.lab.subject.memory is not None and not any(one.kind == "self" for one in row.seen.calls)
@@ -151,7 +104,7 @@ def _wrong(row: _Row) -> Reading | None:
         missing = np.zeros_like(missing)
     if not (extra.any() or missing.any()) or _deeper(row) or _by_heads(row):
         return None
-    found = _named(row, extra)
+    found = named(row, extra)
     if found is None:
         return None
     if real(row.given, row.row) is not None and found.kind not in ("A1", "A2", "A3", "E2", "E3"):
@@ -162,7 +115,7 @@ def _wrong(row: _Row) -> Reading | None:
     return found
 
 
-def _deeper(row: _Row) -> bool:
+def _deeper(row: Row) -> bool:
     """Return whether a few layers of what was meant would show just this, where nobody can say how many there are."""
     meant = row.meant.cells
     if row.seen.layers or meant.shape[0] != meant.shape[1]:
@@ -173,7 +126,7 @@ def _deeper(row: _Row) -> bool:
     )
 
 
-def _by_heads(row: _Row) -> bool:
+def _by_heads(row: Row) -> bool:
     """Return whether heads and tokens change places: another property's."""
     if real(row.given, row.row) is not None or row.route.packed:
         return False  # with padding or documents too much else would look the same
@@ -186,120 +139,6 @@ def _by_heads(row: _Row) -> bool:
         bool(((one.cells[0, :, 0] == row.moved) | ~apart).all()) and bool(((one.cells[0, :, 0] != own) & apart).any())
         for one in headed(own, heads)
     )
-
-
-def _named(row: _Row, extra: Cells) -> Reading | None:
-    """Return what is wrong, by the mask that attention was handed, else by what moves what; None for nothing."""
-    if extra.any():
-        weak = weak_bias(row.seen.calls, extra, row.row)
-        if weak is not None:
-            return row.reading(*weak[:2], site=weak[2])
-    mistake = _telling(row, extra)
-    if extra.any():
-        fills = fills_of(row.lab, row.given, row.route)
-        hidden = ~row.meant.cells & row.judged
-        why = weak_fill(fills, hidden, extra)
-        if why is not None:
-            return row.reading(*why, site=mistake.seen.site if mistake else "")
-    together = _by_movement(row) if row.route.cached else None
-    if together is not None and together.kind[0] in "ABC":
-        # A single step shows a row of the mask; all steps together show the mask.
-        return row.reading(together.kind, together.likely, site=mistake.seen.site if mistake else "")
-    if mistake is not None:
-        return _of_mistake(row, mistake, extra)
-    if extra.any() and row.seen.whole:
-        beside = _beside(row, extra)
-        return None if beside is None else row.reading(*beside)
-    found = _by_movement(row)
-    if found is not None:
-        return row.reading(found.kind, found.likely)
-    return row.reading(*_by_place(row, extra))
-
-
-def _by_movement(row: _Row) -> Hypothesis | None:
-    """Return the hypothesis that fits what moves what."""
-    graph = row.meant.graph
-    if graph is None:
-        return None
-    return explained(
-        row.moved,
-        graph,
-        new=row.route.cached,
-        rows=np.asarray(row.judged.any(1)),
-        exact=row.lab.subject.kind == "function",
-        layers=row.seen.layers,
-    )
-
-
-def _telling(row: _Row, extra: Cells) -> Mistake | None:
-    """Return the mistake in a mask that says most: of a known kind, of the same direction, over most keys."""
-    if not row.seen.found:
-        return None
-    return max(row.seen.found, key=lambda one: (one.extra or not extra.any(), bool(one.kind), int(one.differs.sum())))
-
-
-def _of_mistake(row: _Row, mistake: Mistake, extra: Cells) -> Reading:
-    kind, likely = mistake.kind, mistake.likely
-    if not kind:
-        at = mistake.differs & mistake.got
-        kind, likely = _by_place(row, at if at.shape == row.moved.shape else extra)
-    found = row.reading(kind, likely, site=mistake.seen.site, head=mistake.head)
-    if mistake.got.shape == row.moved.shape:
-        measured, expected = mistake.words
-        found = replace(found, measured=measured, expected=expected)
-    return found
-
-
-def _beside(row: _Row, extra: Cells) -> tuple[str, str] | None:
-    """Return kind and cause of what is read past attention whose masks are all right; None where that may be meant.
-
-    A state or a convolution may carry the past beyond a window: that is what it is for.
-    """
-    words = (
-        "every mask is right, so it is no mask: something beside attention (a mean, a norm, a convolution, a state) "
-    )
-    if _pads(row, extra):
-        return "D4", words + "reads padding"
-    if _other_documents(row, extra):
-        return "F1", words + "reads other documents"
-    if _future(extra):
-        return "A3", words + "reads later tokens"
-    return None
-
-
-def _by_place(row: _Row, extra: Cells) -> tuple[str, str]:
-    """Return the kind of cells that differ, by where they lie."""
-    if extra.any():
-        if _pads(row, extra):
-            return "D1", "padding is read"
-        if _other_documents(row, extra):
-            return "F1", "other documents in the same row are read"
-        if _future(extra):
-            return "A1", "later tokens are read"
-        return "C2", "tokens are read that the pattern hides"
-    graph = row.meant.graph
-    plain = graph is None or repr(row.meant.expected.graph) in ("causal()", "full()")
-    if row.given.documents is not None and row.route.packed:
-        return "F2", "tokens of one document do not all read each other"
-    return ("B1", "tokens are hidden that should be read") if plain else ("C2", "the pattern hides too much")
-
-
-def _pads(row: _Row, extra: Cells) -> bool:
-    keep = real(row.given, row.row)
-    return keep is not None and len(keep) == extra.shape[1] and bool(extra[:, ~keep].any())
-
-
-def _other_documents(row: _Row, extra: Cells) -> bool:
-    documents = row.given.documents
-    if documents is None or extra.shape != (documents.shape[1],) * 2:
-        return False
-    ids = documents[row.row].cpu().numpy()
-    return bool((extra & (ids[:, None] != ids[None])).any())
-
-
-def _future(extra: Cells) -> bool:
-    query, key = extra.shape
-    return bool(np.triu(extra, 1 + key - query).any())
 
 
 def _hidden(lab: "Lab", route: Route, found: Sequence[Mistake], given: Given) -> Iterator[Reading]:

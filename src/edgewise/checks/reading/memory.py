@@ -104,7 +104,7 @@ def _padded(lab: "Lab", route: Route) -> Given:
     told = lab.subject.memory_mask is not None and lab.subject.mask is None
     if not told or given.memory is None or given.memory.dim() < 2:
         return given
-    return lab._once(("padded memory", route), lambda: _with_pads(given))
+    return lab.once(("padded memory", route), lambda: _with_pads(given))
 
 
 def _with_pads(given: Given) -> Given:

@@ -33,7 +33,7 @@ class Other(NamedTuple):
 
 def others_mask(lab: "Lab", route: Route, given: Given) -> Other | None:
     """Return how far a row moves with another row's padding mask, the tokens being the same; None where it does not."""
-    return lab._once(("others' mask", route), lambda: _others_mask(lab, route, given))
+    return lab.once(("others' mask", route), lambda: _others_mask(lab, route, given))
 
 
 def _others_mask(lab: "Lab", route: Route, given: Given) -> Other | None:

@@ -19,7 +19,7 @@ __all__ = ["observed", "readings", "taken"]
 
 def readings(lab: "Lab", route: Route) -> tuple[Reading, ...]:
     """Return what is wrong with who reads whom on a route; nothing where the target does not take it."""
-    return lab._once(("reading", route), lambda: _in_context(lab, route, _made(lab, route)))
+    return lab.once(("reading", route), lambda: _in_context(lab, route, _made(lab, route)))
 
 
 def _made(lab: "Lab", route: Route) -> tuple[Reading, ...]:
