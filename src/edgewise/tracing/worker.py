@@ -25,6 +25,7 @@ class Worker:
     def __init__(self, problem: Problem) -> None:
         self._of = problem
         self._rooms: dict[str, Tensor] = {}
+        self._views: dict[str, dict[tuple[int, ...], Tensor]] = {}
         self._tables = tables(problem.query.dtype, problem.query.device, problem.each)
 
     def add(self, strip: Strip, heads: slice, first: int, to: Sums, *, shifted: bool = False) -> None:
@@ -129,8 +130,17 @@ class Worker:
     def _near(self, grown: Tensor, strip: Strip, chunk: Chunk, to: Sums) -> None:
         """Add what is near, on the row's own key, and on the one before."""
         rows, columns = strip.rows.stop - strip.rows.start, grown.shape[-1]
-        left = max(0, strip.at - NEAR - chunk.keys.start)
-        right = min(columns, strip.at + rows + NEAR - chunk.keys.start)
+        first = strip.at - chunk.keys.start
+        if not chunk.behind and first >= NEAR and first + rows <= columns:
+            # The diagonal and those before it, as the columns of a view whose rows begin one key later each.
+            each = self._of.each
+            sizes, steps = (len(grown), rows, each, NEAR + 1), (grown.stride(0), each * columns + 1, columns, 1)
+            band = grown.as_strided(sizes, steps, grown.storage_offset() + first - NEAR)
+            to.near.add_(band.sum(-1).flatten(1))
+            to.own.add_(band[..., NEAR].flatten(1))
+            to.previous.add_(band[..., NEAR - 1].flatten(1))
+            return
+        left, right = max(0, first - NEAR), min(columns, first + rows + NEAR)
         if left >= right:
             return
         cells = self._cells(grown)[..., left:right]
@@ -192,8 +202,10 @@ class Worker:
 
     def _room(self, name: str, shape: tuple[int, ...] | torch.Size) -> Tensor:
         """Return memory of this shape, with whatever was left in it."""
-        size = math.prod(shape)
-        flat = self._rooms.get(name)
-        if flat is None or flat.numel() < size:
-            flat = self._rooms[name] = self._of.query.new_empty(size)
-        return flat[:size].view(shape)
+        if shape not in self._views.setdefault(name, {}):
+            size = math.prod(shape)
+            if name not in self._rooms or self._rooms[name].numel() < size:
+                self._rooms[name] = self._of.query.new_empty(size)
+                self._views[name].clear()  # of memory that is no longer used
+            self._views[name][shape] = self._rooms[name][:size].view(shape)
+        return self._views[name][shape]
