@@ -109,7 +109,8 @@ class Census(TorchDispatchMode):
         whole = {"powers", "total"} <= kinds
         kind = "weights" if whole else next((one for one in KINDS if one in kinds), "")
         for out in made if kind else ():
-            self._note(out, kind, self._of(given))
+            if out.is_floating_point():  # where something is, is not how much
+                self._note(out, kind, self._of(given))
 
 
 def tensors(value: Any) -> Iterator[Tensor]:

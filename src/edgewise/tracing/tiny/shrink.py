@@ -15,6 +15,7 @@ from edgewise.tracing.tiny.sizes import LAYERS, LEVELS, Level, is_layers, is_tok
 __all__ = ["shrunk"]
 
 MOST_LAYERS = 4
+_PLAIN = bool | str | float | None
 WIDTHS = [16, 32, 32, 64]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _INDICES = re.compile(
@@ -60,7 +61,7 @@ def _told_apart(config: Any) -> dict[str, Any]:
         name: value
         for name, value in vars(config).items()
         if not name.startswith("_")
-        and isinstance(value, bool | str | float | None | int if name in own else bool | str | float | None)
+        and isinstance(value, _PLAIN | int | list | tuple if name in own else _PLAIN)
         and (name not in alone or alone[name] != value)
     }
 

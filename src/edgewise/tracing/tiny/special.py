@@ -80,6 +80,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "fuyu": {"image_token_id": 30},
     "glm5_next": {"text_config": {"index_topk": 16}},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
+    "gradium_phonon_tts": {"flow_head_config": {"condition_dim": 64}},
     "granite4_vision": {
         "image_grid_pinpoints": [[64, 64]],
         "downsample_rate": "1/2",
@@ -135,6 +136,7 @@ GIVEN: dict[str, dict[str, Any]] = {
         "class_embed_dim": 128,
     },
     "pix2struct": {"vision_config": {"patch_embed_hidden_size": 768}},
+    "pocket_tts": {"flow_head_config": {"condition_dim": 64}},
     "pp_doclayout_v2": {
         "class_thresholds": [0.5, 0.5],
         "class_order": [0, 1],
