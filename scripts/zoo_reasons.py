@@ -23,7 +23,7 @@ INSTEAD: dict[str, str] = {
     "poolformer": "an average over neighbours",
     "swiftformer": "one score a token, added up over the tokens; no product of queries and keys",
     "timm_wrapper": "any model of timm's; the one that its config names is a convolutional net",
-    "yoso": "hashes of queries and keys that meet or do not",
+    "yoso": "the chance that hashes of query and key meet, in the place of a softmax",
 }
 """What an architecture without softmax attention over tokens has in its place."""
 
