@@ -1,8 +1,9 @@
-"""Four decoders of transformers 5.17.0 that read the future, found again; writes bench/regression.json.
+"""Five decoders of transformers 5.17.0 that read the future, found again; writes bench/regression.json.
 
-huggingface/transformers#48745 tells of them. Each row is `edgewise check --tiny TYPE --json` in an environment that
-holds that release, named by --python; the same types are checked with the release of this environment beside it. BERT
-and GPT-2, which were right all along, must come out clean in both.
+huggingface/transformers#48745 tells of four of them, and #48748 of the fifth, Doge. Each row is
+`edgewise check --tiny TYPE --json` in an environment that holds that release, named by --python; the same types are
+checked with the release of this environment beside it. BERT and GPT-2, which were right all along, must come out clean
+in both.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from record import write
 
 LEAKING = ("roformer:causal", "big_bird:causal", "rembert:causal", "megatron-bert:causal", "doge")
 CLEAN = ("bert:causal", "gpt2")
-COLUMNS = ["transformers", "type", "verdict", "sites at fault", "routes at fault", "clean", "likely cause"]
+COLUMNS = ["transformers", "type", "verdict", "sites at fault", "routes at fault", "routes without it", "likely cause"]
 VERSION = "import transformers; print(transformers.__version__)"
 
 
@@ -65,9 +66,12 @@ def short(routes: Sequence[str]) -> str:
 
 
 def as_told(name: str, found: Sequence[Mapping[str, Any]], *, fixed: bool) -> bool:
-    """Return whether a type came out as the issue says: in the older release the leak and nothing else."""
-    kinds = [(one["property"], one["kind"]) for one in found]
-    return kinds == ([] if name in CLEAN or fixed else [("future-leak", "A1")])
+    """Return whether a type came out as the issues say: of the older release five leak, by eager and sdpa at least.
+
+    They say nothing of flex attention: what is on its routes alone is left to docs/findings.md.
+    """
+    leaks = any(one["kind"] == "A1" and any("flex_attention" not in route for route in one["routes"]) for one in found)
+    return leaks == (name in LEAKING and not fixed) and not (name in CLEAN and found)
 
 
 def main() -> None:
@@ -92,7 +96,7 @@ def main() -> None:
             print(*rows[-1], sep=" | ", flush=True)
     notes = [
         "Every report is whole in `raw`, with the replay of each finding.",
-        f"Otherwise than huggingface/transformers#48745 says: {', '.join(otherwise) or 'none'}.",
+        f"Otherwise than huggingface/transformers#48745 and #48748 say: {', '.join(otherwise) or 'none'}.",
     ]
     print(*notes[1:])
     table = {"title": "Decoders that read the future, by release", "columns": COLUMNS, "rows": rows}
