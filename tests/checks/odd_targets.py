@@ -149,7 +149,7 @@ class Sleeps(Right):
 
 class Slow(Right):
     def forward(self, x: Tensor) -> Any:
-        time.sleep(0.02)
+        time.sleep(0.05)
         return self.attend(x)
 
 

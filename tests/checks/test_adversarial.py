@@ -120,9 +120,9 @@ def test_a_route_that_gives_nan_is_a_fault_of_that_route() -> None:
     assert {one.batch for one in fault.routes} == {1}
 
 
-def test_a_target_without_gradients_is_skipped_where_they_are_needed() -> None:
-    why = check(odd.Mutates(), only=["head-mapping"]).result("head-mapping").why
-    assert why == "it has no gradients: it writes into what they are computed from"
+def test_a_target_without_gradients_is_no_mistake_of_ours() -> None:
+    report = check(odd.Mutates(), only=["normalisation", "head-mapping", "path-mismatch"])
+    assert (report.mistakes, report.findings) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_a_call_that_takes_very_long_is_cut_off_and_nothing_passes() -> None:
 
 
 def test_where_time_runs_out_on_the_way_the_report_is_partial_and_says_so() -> None:
-    report = check(odd.Slow(), budget=4.0)
-    assert report.notes == ("time ran out after 4 s: what was not reached is skipped",)
+    report = check(odd.Slow(), budget=3.0)
+    assert report.notes == ("time ran out after 3 s: what was not reached is skipped",)
     assert "skip" in {one.status for one in report.results}
 
 
