@@ -8,7 +8,6 @@ ways to say where a token stands. Which edges exist is a value from `edgewise.gr
 from edgewise.attention.attend import attend, route_of
 from edgewise.attention.cache import KeyValueCache
 from edgewise.attention.normalise import Along, Normaliser, divide_by_sum, softmax
-from edgewise.attention.parallel import at_once
 from edgewise.attention.positions import Learned, Pairing, alibi, rotary, sinusoidal, slopes
 from edgewise.attention.reference import Stages, reference, survivors
 from edgewise.attention.routes import Route
@@ -25,7 +24,6 @@ __all__ = [
     "Route",
     "Stages",
     "alibi",
-    "at_once",
     "attend",
     "divide_by_sum",
     "reference",

@@ -1,6 +1,5 @@
 """Every weight of a call summed up as it passes: a few numbers for each query, and never a matrix in memory."""
 
-import threading
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -8,7 +7,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from edgewise.attention import at_once
 from edgewise.attention.call import checked
 from edgewise.errors import ShapeError
 from edgewise.graphs import Graph, full
@@ -21,8 +19,7 @@ from edgewise.tracing.worker import Worker
 __all__ = ["statistics"]
 
 _ROWS = 128  # of a strip, the query heads counted that share a key-value head
-_CELLS = 1 << 18  # of a chunk of several heads: with their exponentials they fill a core's second-level cache
-_WORTH = 1 << 19  # cells from which threads are worth starting
+_CELLS = 1 << 20  # of a chunk of several heads: fewer stay nearer in the cache, and cost more operations
 
 
 class _Job(NamedTuple):
@@ -86,29 +83,22 @@ def statistics(
 
 
 def _sum_up(problem: Problem, sums: Sums, jobs: list[_Job]) -> None:
-    """Do the jobs on all threads, each taking the next one when it is done with the last."""
-    worth = problem.query.shape[:2].numel() * problem.key.shape[1] >= _WORTH and problem.query.device.type == "cpu"
-    threads = torch.get_num_threads() if worth else 1
-    queue, lock = iter(jobs), threading.Lock()
+    """Do the jobs, and those again whose rows are not to be trusted.
 
-    def work() -> None:
-        worker = Worker(problem)
-        while True:
-            with lock:
-                job = next(queue, None)
-            if job is None:
-                return
-            worker.add(job.strip, job.heads, job.first, sums)
-
-    at_once([work] * max(1, min(threads, len(jobs))))
+    Each operation runs on all of torch's threads. Jobs on threads of their own wait for each other's Python between any
+    two operations, which are many here: two of them take longer than one.
+    """
+    worker = Worker(problem)
+    for job in jobs:
+        worker.add(job.strip, job.heads, job.first, sums)
     again = sums.distrusted()
-    if again.any():
-        worker = Worker(problem)
-        for job in jobs:
-            rows = slice(job.strip.rows.start * problem.each, job.strip.rows.stop * problem.each)
-            if again[job.heads, rows].any():
-                sums.part(job.heads, rows).forget()
-                worker.add(job.strip, job.heads, job.first, sums, shifted=True)
+    if not again.any():
+        return
+    for job in jobs:
+        rows = slice(job.strip.rows.start * problem.each, job.strip.rows.stop * problem.each)
+        if again[job.heads, rows].any():
+            sums.part(job.heads, rows).forget()
+            worker.add(job.strip, job.heads, job.first, sums, shifted=True)
 
 
 def _jobs(problem: Problem, graph: Graph | Tensor | None, batch: int) -> Iterator[_Job]:
@@ -122,10 +112,9 @@ def _jobs(problem: Problem, graph: Graph | Tensor | None, batch: int) -> Iterato
     first = firsts(graph, batch, query, keys)
     alike = problem.allowed is None and problem.bias is None and len(set(first)) == 1
     size = groups * batch if alike and all(strip.batch is None for strip in planned) else groups
-    most = -(-size // torch.get_num_threads())
     for strip in planned:
         cells = (strip.rows.stop - strip.rows.start) * problem.each * strip.widest
-        step = min(max(1, _CELLS // max(1, cells)), most)
+        step = max(1, _CELLS // max(1, cells))
         for start in range(0, groups * batch, size):
             if strip.batch in (None, start // groups):
                 for head in range(start, start + size, step):
