@@ -59,7 +59,7 @@ def test_a_module_that_cannot_be_called_is_one_sentence(make: Any) -> None:
         (torch.zeros(3), "a target is a module, a function, a name or what makes one; got Tensor"),
         (odd.Right().to("meta"), "Right is on the meta device, which holds no numbers: give it weights first"),
     ],
-    ids=str,
+    ids=lambda one: one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__),
 )
 def test_what_is_no_target_is_one_sentence(target: Any, says: str) -> None:
     with pytest.raises(EdgewiseError) as caught:

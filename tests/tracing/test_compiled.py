@@ -31,3 +31,23 @@ assert len(counted) == before + 1, "compiled code runs compiled when the last is
 def test_traces_that_end_in_the_order_they_began_leave_compiling_on() -> None:
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", OVERLAPPING], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_compiler_that_comes_during_a_trace_knows_torch_s_functions_afterwards() -> None:
+    code = """
+import warnings
+import torch
+from edgewise import trace
+warnings.simplefilter("error")
+layer = torch.nn.Linear(4, 4)
+with trace(layer):
+    layer(torch.ones(1, 4))
+    import torch._dynamo.trace_rules as rules
+    rules.get_torch_obj_rule_map()
+x = torch.ones(2, 3, 3)
+add = torch.compile(lambda x: torch.baddbmm(x, x, x) + torch.matmul(x, x), fullgraph=True, backend="eager")
+print(add(x).sum().item())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == 126.0

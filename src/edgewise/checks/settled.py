@@ -47,6 +47,9 @@ def settled() -> Generator[None]:
         if torch.get_default_dtype() != dtype:
             torch.set_default_dtype(dtype)
         if torch.get_default_device() != device:
+            # None first: a default that is set, be it the usual one, stands in the way of torch's fast paths.
+            torch.set_default_device(None)
+        if torch.get_default_device() != device:
             torch.set_default_device(device)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)

@@ -22,6 +22,16 @@ _as_written = ContextVar("as_written", default=False)
 def _install(undo: ExitStack) -> None:
     if "torch._dynamo" in sys.modules:  # else nothing has been compiled
         undo.enter_context(torch.compiler.set_stance("force_eager"))
+    else:
+        undo.callback(_forgotten)
+
+
+def _forgotten() -> None:
+    """Let the compiler list torch's functions again, if it came while some of them stood replaced."""
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    for known in vars(rules).values() if rules is not None else ():
+        if hasattr(known, "cache_clear"):
+            known.cache_clear()
 
 
 # Shared, because a stance restores the one before it: of two traces that end in the order in which they began, the

@@ -19,7 +19,7 @@ from edgewise.checks.sites import Seen
 if TYPE_CHECKING:
     from edgewise.checks.lab import Lab
 
-__all__ = ["Calls", "Cells", "Row"]
+__all__ = ["Calls", "Row"]
 
 Cells = Bool[np.ndarray, "query key"]
 
