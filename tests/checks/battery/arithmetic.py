@@ -44,11 +44,8 @@ def masked_after_softmax(ok):
         def forward(self, x):
             q, k, v = self.qkv(x)
             scores, keep = q @ k.transpose(-2, -1) / 2, triangle(x.size(1))
-            if ok:
-                weights = scores.masked_fill(~keep, float("-inf")).softmax(-1)
-            else:
-                weights = scores.softmax(-1) * keep
-            return self.out(merge(weights @ v))
+            hidden = scores.masked_fill(~keep, float("-inf"))
+            return self.out(merge((hidden.softmax(-1) if ok else scores.softmax(-1) * keep) @ v))
 
     return Layer()
 

@@ -1,4 +1,4 @@
-"""C: windows, prefixes, chunks and documents that are not the declared ones. F: packed documents that see each other."""
+"""C: windows, prefixes and chunks that are not the declared ones. F: packed documents that see each other."""
 
 import torch
 import torch.nn.functional as F
