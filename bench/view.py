@@ -160,7 +160,7 @@ def looking(browser: Any) -> dict[str, Any]:
         record = recorded(tokens, layers=1)
         with Served(Seen(record)) as address:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            page.goto(address)
+            page.goto(address + "#view=ladder")  # where no small pictures of other heads are asked for meanwhile
             page.locator(".edgewise h1").wait_for()
             whole = f"/api/tile?site=h.0.attn&head=0&stage=weights&rows=0:{tokens}&keys=0:{tokens}&shape=512,512"
             rows.append([f"first picture of a head, {tokens:,} tokens", 1, round(asked(page, whole, 1)[0])])

@@ -33,6 +33,8 @@ from edgewise.views.trainings import Trainings
 __all__ = ["Page"]
 
 AT_ONCE = 2
+SMALL = ("48,48",)
+"""Sizes of the small pictures of all heads; web/src/marks/thumb.tsx has the same."""
 LARGEST_PICTURE = 1024
 """Pixels along a side."""
 WHOLE = 512
@@ -57,7 +59,7 @@ class Page:
         self._other = other is not None
         self._trainings = None if live is None else Trainings(live, self._runs)
         self._numbers = anyio.CapacityLimiter(AT_ONCE)
-        self._model = anyio.CapacityLimiter(1)
+        self._model, self._small = anyio.CapacityLimiter(1), anyio.CapacityLimiter(1)
         routes = [
             Route("/", self._page),
             Route("/static/edgewise.js", self._program),
@@ -103,7 +105,7 @@ class Page:
             if work is None:
                 raise ArgumentError(f"there is no {request.method} {name} here")
             run = request.headers.get("x-edgewise-run", "")
-            return await self._worked(request, lambda stop: work(self, run, given, stop), name)
+            return await self._worked(request, lambda stop: work(self, run, given, stop), self._limit(name, given))
         except EdgewiseError as error:
             return said({"error": str(error)}, 400)
         except asyncio.CancelledError:
@@ -112,7 +114,15 @@ class Page:
             print(f"edgewise view: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
             return said({"error": f"{type(error).__name__}: {error}"}, 500)
 
-    async def _worked(self, request: Request, work: Callable[[Callable[[], bool]], Response], name: str) -> Response:
+    def _limit(self, name: str, given: dict[str, Any]) -> anyio.CapacityLimiter:
+        """Whoever looks at one head does not wait for the small pictures of all the others."""
+        if name in ("swap", "read"):
+            return self._model
+        return self._small if name == "tile" and str(given.get("shape", "")) in SMALL else self._numbers
+
+    async def _worked(
+        self, request: Request, work: Callable[[Callable[[], bool]], Response], limit: anyio.CapacityLimiter
+    ) -> Response:
         """Do the work in a thread, as long as somebody waits for it."""
         gone = False
 
@@ -124,7 +134,7 @@ class Page:
 
         watching = asyncio.ensure_future(watch())
         try:
-            async with self._model if name in ("swap", "read") else self._numbers:
+            async with limit:
                 if gone:
                     return said({"error": "nobody waits for this any more"}, 499)
                 return await anyio.to_thread.run_sync(work, lambda: gone)

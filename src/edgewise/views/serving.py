@@ -25,7 +25,8 @@ class Serving:
 
     def __init__(self, page: Page, port: int = 0) -> None:
         self._page = page
-        self._socket = socket.socket()
+        # Named as TCP, or asyncio leaves Nagle's algorithm on, and every small answer waits 40 ms for an acknowledgement.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind(("127.0.0.1", port))
