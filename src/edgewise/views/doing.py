@@ -11,8 +11,8 @@ from edgewise.records import Call, Record, tile
 __all__ = ["ROWS", "Doing", "doing"]
 
 ROWS = 128
-"""Rows of a head that are looked at, where it has more: in stretches of 16, spread evenly."""
-STRETCH = 16
+"""Rows of a head that are looked at, where it has more: in stretches of 32, spread evenly."""
+STRETCH = 32
 
 
 class Doing(NamedTuple):

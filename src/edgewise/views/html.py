@@ -6,6 +6,7 @@ numbers cost 1 % more than their bytes, where base64 would cost a third. All tex
 
 import json
 import os
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def packed_text(raw: bytes) -> bytes:
 
 def escaped(program: str) -> bytes:
     """A program in ASCII that no HTML parser takes for the end of a script."""
-    ascii_only = "".join(one if one < "\x80" else _units(one) for one in program)
+    ascii_only = re.sub(r"[^\x00-\x7f]", lambda one: _units(one[0]), program)
     return ascii_only.replace("</script", "<\\/script").replace("<!--", "<\\!--").encode("ascii")
 
 

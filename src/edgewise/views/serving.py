@@ -25,7 +25,7 @@ class Serving:
 
     def __init__(self, page: Page, port: int = 0) -> None:
         self._page = page
-        # Named as TCP, or asyncio leaves Nagle's algorithm on, and every small answer waits 40 ms for an acknowledgement.
+        # Named as TCP, or asyncio leaves Nagle's algorithm on: small answers then wait 40 ms for an acknowledgement.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
