@@ -363,6 +363,9 @@ def main() -> None:
     notes = [
         f"{told} of {broke} broken models are told, {100 * told / max(1, broke):.1f} %.",
         f"The right models: {sum(one == '()' for one in clean.values())} of {len(clean)} without a finding.",
+        "Rotary with the sign of its exponents turned is still a rotation by distance; positions that begin at 2 are "
+        "positions; queries and keys of cross attention may share a projection: none of these is a mistake that "
+        "measuring could know of. Positions that are the same for all, where they are claimed, should be told.",
     ]
     if not arguments.names:
         write(__file__, "Mutations", 1, tables, notes, {"clean": clean})
