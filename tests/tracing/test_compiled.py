@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 OVERLAPPING = """
 import torch
 from torch import nn
@@ -33,10 +35,14 @@ def test_traces_that_end_in_the_order_they_began_leave_compiling_on() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_compiler_that_comes_during_a_trace_knows_torch_s_functions_afterwards() -> None:
-    code = """
+@pytest.mark.parametrize(
+    "early", ["", "import torch._dynamo.trace_rules as rules; rules.get_torch_obj_rule_map.cache_clear()"]
+)
+def test_a_compiler_that_comes_during_a_trace_knows_torch_s_functions_afterwards(early: str) -> None:
+    code = f"""
 import warnings
 import torch
+{early}
 from edgewise import trace
 warnings.simplefilter("error")
 layer = torch.nn.Linear(4, 4)

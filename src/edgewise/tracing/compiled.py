@@ -20,18 +20,23 @@ _as_written = ContextVar("as_written", default=False)
 
 
 def _install(undo: ExitStack) -> None:
+    undo.callback(_forget_since, _listed())
     if "torch._dynamo" in sys.modules:  # else nothing has been compiled
         undo.enter_context(torch.compiler.set_stance("force_eager"))
-    else:
-        undo.callback(_forgotten)
 
 
-def _forgotten() -> None:
-    """Let the compiler list torch's functions again, if it came while some of them stood replaced."""
+def _listed() -> dict[str, int]:
+    """How much the compiler has in each of its lists of torch's functions, which it makes when it first needs them."""
     rules = sys.modules.get("torch._dynamo.trace_rules")
-    for known in vars(rules).values() if rules is not None else ():
-        if hasattr(known, "cache_clear"):
-            known.cache_clear()
+    lists = {} if rules is None else dict(vars(rules))
+    return {name: one.cache_info().currsize for name, one in lists.items() if hasattr(one, "cache_info")}
+
+
+def _forget_since(before: dict[str, int]) -> None:
+    """Let the compiler make again what it has listed since: some of torch's functions stood replaced."""
+    for name, size in _listed().items():
+        if size > before.get(name, 0):
+            getattr(sys.modules["torch._dynamo.trace_rules"], name).cache_clear()
 
 
 # Shared, because a stance restores the one before it: of two traces that end in the order in which they began, the
