@@ -251,6 +251,13 @@ def test_the_served_page_reads_another_text_and_goes_on_from_it(browser, sample)
         wait(page, "document.querySelectorAll('.tokens button').length === 17")
         page.locator(".card").first.click()
         assert "of 5" in page.locator(".controls").inner_text()
+        page.get_by_role("combobox", name="beside it").select_option("first")
+        assert page.locator(".matrix").count() == 2
+        assert "the first text" in page.locator(".beside").inner_text()
+        page.get_by_role("tab", name="cell").click()
+        page.get_by_text("M = W_q W_kᵀ of this head").click()
+        page.locator(".product canvas").wait_for()
+        assert "120 × 120 channels" in page.locator(".product").inner_text()
 
 
 def test_the_served_page_shows_the_servers_numbers(browser, sample):

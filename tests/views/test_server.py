@@ -177,6 +177,9 @@ class Model:
         self.stopped.set()
         return Seen(self.record)
 
+    def product(self, seen, site, head):
+        return np.full((3, 3), head, np.float32)
+
     def train(self, rung, steps, stop):
         if rung == "broken":
             raise RuntimeError("no such rung")
@@ -218,6 +221,13 @@ def test_a_switch_that_switches_nothing_is_a_sentence(live, switch, said):
     status, _, body = ask(live[0], "/api/swap", json.dumps({"switches": [switch]}))
     assert status == 400
     assert said in json.loads(body)["error"]
+
+
+def test_the_product_of_the_weights_is_the_models(live):
+    found = ask(live[0], "/api/product?site=h.1.attn&head=2")
+    np.testing.assert_array_equal(np.frombuffer(found[2], "<f4"), np.full(9, 2))
+    status, _, said = ask(live[0], "/api/product?site=h.1.attn&head=4")
+    assert (status, json.loads(said)["error"]) == (400, "head must be from 0 to 3 at h.1.attn; got 4")
 
 
 def test_a_model_that_raises_is_told_and_the_server_goes_on(live, capfd):

@@ -71,6 +71,8 @@ export interface Live {
   text: string;
   generate: string;
   train: string;
+  /** W_q W_kᵀ of a head. */
+  product: string;
 }
 
 export interface Output {

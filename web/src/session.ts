@@ -11,6 +11,8 @@ export class Session {
   /** The run as it was. */
   readonly original: Signal<Source>;
   readonly state: Signal<State>;
+  /** The run that the page began with. */
+  readonly first: Source;
   /** What goes on, in words; "" for nothing. */
   readonly busy = signal("");
   /** What went wrong last, in words. */
@@ -23,6 +25,7 @@ export class Session {
   constructor(source: Source, link: string, ended: AbortSignal, other: Source | null = null) {
     this.source = signal(source);
     this.original = signal(source);
+    this.first = source;
     this.other = other;
     this.state = signal(link ? restored(link, source.scene) : beginning(source.scene));
     this.ended = ended;
@@ -46,12 +49,13 @@ export class Session {
     if (beside === "before") {
       return { source: this.original.value, where: here, name: "as it was" };
     }
-    if (beside === "other" && this.other !== null) {
-      const site = this.other.scene.sites.find((one) => one.name === here.site) ?? this.other.scene.sites[0];
+    const other = beside === "other" ? this.other : beside === "first" ? this.first : null;
+    if (other !== null) {
+      const site = other.scene.sites.find((one) => one.name === here.site) ?? other.scene.sites[0];
       const call = site?.calls.find((one) => one.index === here.call) ?? site?.calls.at(-1);
       if (site === undefined || call === undefined) return null;
       const where = { site: site.name, call: call.index, head: Math.min(here.head, site.heads - 1), batch: 0 };
-      return { source: this.other, where, name: this.other.scene.target };
+      return { source: other, where, name: beside === "first" ? "the first text" : other.scene.target };
     }
     const found = /^head:(\d+)@(.*)$/.exec(beside);
     const site = this.source.value.scene.sites.find((one) => one.name === found?.[2]);

@@ -10,7 +10,7 @@ const scene: Scene = {
   tokens: null,
   source: null,
   sites: [],
-  live: { swap: "no model", text: "no model", generate: "no model", train: "no model" },
+  live: { swap: "no model", text: "no model", generate: "no model", train: "no model", product: "no model" },
   output: null,
 };
 

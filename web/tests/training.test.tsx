@@ -20,7 +20,7 @@ function scene(train: string): Scene {
     tokens: null,
     source: null,
     sites: [site],
-    live: { swap: "", text: "", generate: "", train },
+    live: { swap: "", text: "", generate: "", train, product: "" },
     output: null,
   };
 }

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from edgewise.cli.live_product import product
 from edgewise.errors import ArgumentError, RunError
 from edgewise.tracing import Feed, Given, Target, Watch, called, feed, swap, trace, watched
 from edgewise.views import Can, Output, Seen, Switch, Trained
@@ -67,6 +68,11 @@ class ModelLive:
         if self._trains is None:
             raise ArgumentError(self.can.train)
         return self._trains.train(rung, steps, stop)
+
+    def product(self, seen: Seen, site: str, head: int) -> Any:
+        """W_q W_kᵀ of a head."""
+        at = seen.record.call(site).site
+        return product(self._target.model, at.name, head, at.heads, at.groups, at.width).cpu().numpy()
 
     def _seen(self, fed: Feed, switches: Sequence[Switch], stop: Callable[[], bool]) -> Seen:
         model, result = self._target.model, None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from edgewise.errors import ArgumentError
 from edgewise.views import NONE, Seen, Switch, Trained
@@ -29,3 +30,8 @@ class RecordLive:
         from edgewise.cli.live_training import Training
 
         return Training().train(rung, steps, stop)
+
+    def product(self, seen: Seen, site: str, head: int) -> Any:
+        """Say why not."""
+        del seen, site, head
+        raise ArgumentError(self.can.product)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edgewise.samples import shipped
 from edgewise.views import Can, Seen, Switch, Trained
@@ -37,3 +37,7 @@ class ShippedLive:
     def train(self, rung: str, steps: int, stop: Callable[[], bool]) -> Iterator[Trained]:
         """Train a rung of the ladder."""
         return self._live.train(rung, steps, stop)
+
+    def product(self, seen: Seen, site: str, head: int) -> Any:
+        """W_q W_kᵀ of a head."""
+        return self._live.product(seen, site, head)

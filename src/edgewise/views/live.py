@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from edgewise.records import Record
 
 __all__ = ["LINES", "NONE", "Can", "Live", "Output", "Seen", "Switch", "Trained"]
@@ -51,11 +54,13 @@ class Can:
     text: str = ""
     generate: str = ""
     train: str = ""
+    product: str = ""
 
 
 NONE = Can(
     *["this is a record without its model: open the model itself to change it"] * 3,
     train="nothing can be trained from here: run edgewise view and train from the page that it opens",
+    product="this is a record without its weights",
 )
 
 
@@ -89,4 +94,8 @@ class Live(Protocol):
 
     def train(self, rung: str, steps: int, stop: Callable[[], bool]) -> Iterator[Trained]:
         """Train a rung of the ladder, told of as it goes."""
+        ...
+
+    def product(self, seen: Seen, site: str, head: int) -> NDArray[np.float32]:
+        """W_q W_kᵀ of a head, (channels, channels)."""
         ...

@@ -170,6 +170,15 @@ class Page:
         call = asked.call_of(self._runs[run].record, given)
         return arithmetic(cell(call, *(asked.number(given, name, 0) for name in ("batch", "head", "query", "key"))))
 
+    def _product(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
+        del stop
+        live, seen = self._able("product"), self._runs[run]
+        site = asked.call_of(seen.record, given).site
+        head = asked.number(given, "head")
+        if not 0 <= head < site.heads:
+            raise ArgumentError(f"head must be from 0 to {site.heads - 1} at {site.name}; got {head}")
+        return numbers(live.product(seen, site.name, head))
+
     def _told_scene(self, run: str, given: dict[str, Any], stop: Callable[[], bool]) -> Response:
         del given, stop
         return said(self._scene(run))
@@ -221,6 +230,7 @@ GETS: dict[str, Work] = {
     "row": Page._row,
     "column": Page._column,
     "cell": Page._cell,
+    "product": Page._product,
     "training": Page._training,
 }
 POSTS: dict[str, Work] = {"swap": Page._swap, "read": Page._read, "train": Page._train}

@@ -46,6 +46,10 @@ export class ServedSource implements Source {
     return read(await (await this.get("cell", { ...told(where), query, key }, signal)).text()) as Cell;
   }
 
+  async product(site: string, head: number, signal?: AbortSignal): Promise<Float32Array> {
+    return new Float32Array(await (await this.get("product", { site, head }, signal)).arrayBuffer());
+  }
+
   async swapped(switches: Switch[], signal?: AbortSignal): Promise<{ source: Source; output: Output | null }> {
     const made = (await this.post("swap", { switches }, signal)) as { run: string; scene: Scene };
     return { source: new ServedSource(made.scene, { ...this.server, run: made.run }), output: made.scene.output };

@@ -17,6 +17,8 @@ export interface Source {
   /** One column: who reads a key. */
   column(where: Where, stage: Stage, key: number, signal?: AbortSignal): Promise<Float32Array>;
   cell(where: Where, query: number, key: number, signal?: AbortSignal): Promise<Cell>;
+  /** W_q W_kᵀ of a head, row by row; the square root of its length is the number of channels. */
+  product?(site: string, head: number, signal?: AbortSignal): Promise<Float32Array>;
   /** The same run with lines replaced; rejects with what the server says where there is no model. */
   swapped?(switches: Switch[], signal?: AbortSignal): Promise<{ source: Source; output: Output | null }>;
   /** Another text on the same model. */

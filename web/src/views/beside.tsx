@@ -25,6 +25,9 @@ export function Beside({ session }: { session: Session }) {
           <option value="before" disabled={!switches.length}>
             as it was, before any switch
           </option>
+          <option value="first" disabled={session.original.value === session.first}>
+            the first text, beside your own
+          </option>
           {session.other !== null && <option value="other">{session.other.scene.target}</option>}
           <optgroup label="another head">
             {heads.map((one) => (

@@ -13,6 +13,7 @@ import { labels as labelled } from "../tokens";
 import { Beside } from "./beside";
 import { Exports } from "./exports";
 import { Lines } from "./lines";
+import { Product } from "./product";
 import { useComing } from "./use";
 
 const STAGES: Stage[] = ["raw", "scaled", "masked", "weights"];
@@ -252,6 +253,7 @@ function CellSide({ session, labels }: { session: Session; labels: Labels }) {
         query {query} <b>{from}</b> reads key {key} <b>{to}</b>
       </p>
       {cell !== null && cell.row === query && cell.column === key && <Terms {...{ cell, from, to }} />}
+      <Product session={session} />
     </div>
   );
 }
