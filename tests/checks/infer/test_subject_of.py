@@ -291,3 +291,21 @@ def test_a_vocabulary_is_not_taken_for_a_longer_table_of_positions():
     subject = subject_of(Model())
     assert subject.vocabulary == 60
     assert subject.longest == 64
+
+
+@pytest.mark.parametrize("name", ["pixel_attention_mask", "pixel_mask", "image_embeds_position_mask"])
+def test_a_mask_of_pictures_is_no_mask_of_the_text(name):
+    space = {"nn": nn, "torch": torch}
+    code = f"""
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 16)
+
+    def forward(self, input_ids, {name}=None, attention_mask=None):
+        return self.embed(input_ids)
+"""
+    exec(code, space)
+    subject = subject_of(space["Model"](), Declared())
+    assert subject.mask is not None
+    assert subject.mask.name == "attention_mask"

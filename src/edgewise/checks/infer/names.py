@@ -95,8 +95,8 @@ _ROLES: tuple[tuple[Role, tuple[str, ...]], ...] = (
             r"(\w*_)?(key_)?(padding|pad)_?mask", "attention_mask", "decoder_attention_mask", "mask", "masks",
             "src_mask", "x_mask", "token_mask", "tokens_mask", "input_mask", "kv_mask", "key_mask", "seq_mask",
             "sequence_mask", "valid(_mask|_tokens|ity)?", "keep(_mask)?", "attn_keep", "real", "is_real",
-            "non_?pad", "not_?pad", "is_pad", "pads?", "padding", "ignore", "hide", "hidden_mask", r"\w+_mask",
-            r"\w+_keep",
+            "non_?pad", "not_?pad", "is_pad", "pads?", "padding", "ignore", "hide", "hidden_mask",
+            r"(?!pixel|image|video|audio|vision|patch|feature|object|bool_masked)\w+_mask", r"\w+_keep",
         ),
     ),
     (
