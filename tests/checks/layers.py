@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from edgewise.checks.declared import Declared
 from edgewise.checks.infer import subject_of
-from edgewise.checks.lab import Lab
+from edgewise.checks.lab.lab import Lab
+from edgewise.checks.meaning.declared import Declared
 
 CHANNELS, HEADS = 16, 4
 

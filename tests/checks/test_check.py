@@ -232,7 +232,7 @@ def test_a_property_that_fails_itself_makes_the_report_fail(monkeypatch: pytest.
         raise KeyError("lost")
         yield
 
-    monkeypatch.setattr(sys.modules["edgewise.checks.check"], "PROPERTIES", (made(examine),))
+    monkeypatch.setattr(sys.modules["edgewise.checks.asked"], "PROPERTIES", (made(examine),))
     report = check(Layer())
     assert (report.exit_status, report.verdict) == (2, "edgewise itself failed at scale")
     assert report.result("scale").status == "skip"

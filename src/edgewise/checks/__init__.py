@@ -6,20 +6,21 @@
 config says is inferred and told. What cannot be checked is skipped with a reason and never passes.
 """
 
+from edgewise.checks.asked import chosen
 from edgewise.checks.baseline import Baseline
-from edgewise.checks.check import check, chosen
-from edgewise.checks.declared import Declared
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
+from edgewise.checks.calls.subject import Argument, Subject
+from edgewise.checks.check import check
 from edgewise.checks.explain import explained
 from edgewise.checks.finding import Finding, Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.infer import subject_of
-from edgewise.checks.lab import Lab
+from edgewise.checks.lab.lab import Lab
+from edgewise.checks.meaning.declared import Declared
 from edgewise.checks.properties import PROPERTIES
 from edgewise.checks.property import Example, Property
 from edgewise.checks.report import CheckFailure, Report, Result, Sight
 from edgewise.checks.reports import as_json, described, junit, of_property, page, painted
-from edgewise.checks.route import Route
-from edgewise.checks.subject import Argument, Subject
 
 __all__ = [
     "PROPERTIES",

@@ -6,13 +6,13 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.patience import OutOfTime
 from edgewise.checks.property import Property
-from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Examined", "Noting", "examined"]
 

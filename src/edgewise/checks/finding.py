@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from edgewise.checks.route import Route
+from edgewise.checks.calls.route import Route
 
 __all__ = ["Finding", "Observation", "Skip"]
 

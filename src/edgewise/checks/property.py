@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from edgewise.checks.finding import Observation
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Example", "Property"]
 

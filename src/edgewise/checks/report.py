@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Finding
-from edgewise.checks.route import Route
 
 __all__ = ["CheckFailure", "Report", "Result", "Sight", "Status"]
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
 from edgewise.checks.examine import Examined
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.report import Result
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Doubt", "doubted", "doubts", "untold"]
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.causes.ways import brief, named
 from edgewise.checks.examine import Examined
 from edgewise.checks.finding import Finding, Skip
 from edgewise.checks.patience import OutOfTime
 from edgewise.checks.property import Property
 from edgewise.checks.report import Result, Sight
-from edgewise.checks.ways import brief, named
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["results", "sights"]
 

@@ -1,16 +1,11 @@
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from tests.checks import callees
 
-from edgewise.checks.calling import answer
+from edgewise.checks.calls.calling import answer
+from edgewise.checks.calls.route import Route
 from edgewise.checks.infer import subject_of
-from edgewise.checks.route import Route
-from edgewise.checks.sampling import sampled
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import callees
+from edgewise.checks.lab.sampling import sampled
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from edgewise.checks.calling import Refused, answer
+from edgewise.checks.calls.calling import Refused, answer
+from edgewise.checks.calls.route import Route
 from edgewise.checks.infer import subject_of
-from edgewise.checks.route import Route
-from edgewise.checks.sampling import sampled
+from edgewise.checks.lab.sampling import sampled
 from edgewise.tracing import tiny_target
 
 pytest.importorskip("transformers")

@@ -2,24 +2,21 @@ import functools
 import random
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.checks import callees
 from torch import nn
 
-from edgewise.checks.calling import answer
-from edgewise.checks.declared import Declared
+from edgewise.checks.calls.calling import answer
+from edgewise.checks.calls.route import Route
 from edgewise.checks.infer import subject_of
-from edgewise.checks.route import Route
-from edgewise.checks.sampling import sampled
+from edgewise.checks.lab.sampling import sampled
+from edgewise.checks.meaning.declared import Declared
 from edgewise.errors import ArgumentError, RunError
 from edgewise.graphs import causal
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import callees
 
 
 def _said(target, **told):

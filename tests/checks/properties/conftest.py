@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from edgewise.checks.declared import Declared
 from edgewise.checks.examine import examined
 from edgewise.checks.infer import subject_of
-from edgewise.checks.lab import Lab
+from edgewise.checks.lab.lab import Lab
+from edgewise.checks.meaning.declared import Declared
 from edgewise.checks.properties import PROPERTIES
 from edgewise.graphs import parse
 

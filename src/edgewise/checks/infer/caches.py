@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from edgewise.checks.answers import place_of
-from edgewise.checks.calling import Refused, answer, call, first_cache, held
+from edgewise.checks.calls.answers import place_of
+from edgewise.checks.calls.calling import Refused, answer, call, first_cache, held
+from edgewise.checks.calls.results import parts, tensors
+from edgewise.checks.calls.subject import Argument, Caching, Path, Subject
 from edgewise.checks.infer.names import Role, Taken, parameters, roles
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
-from edgewise.checks.results import parts, tensors
-from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Caching, Path, Subject
+from edgewise.checks.lab.sampling import sampled
 
 __all__ = ["cached"]
 

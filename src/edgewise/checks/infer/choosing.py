@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from edgewise.checks.given import Given
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.subject import Argument, Subject
 from edgewise.checks.infer.names import Taken
 from edgewise.checks.infer.trial import Trial
-from edgewise.checks.subject import Argument, Subject
 
 __all__ = ["added", "first_form", "nothing_padded", "unused"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from edgewise.checks.calls.subject import Argument
 from edgewise.checks.infer.names import Taken, hides
-from edgewise.checks.subject import Argument
 
 __all__ = ["cumulative_forms", "document_forms", "mask_forms", "position_forms", "square_forms"]
 

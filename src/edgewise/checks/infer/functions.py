@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from edgewise.checks.subject import Layout, Shape, Subject
+from edgewise.checks.calls.subject import Layout, Shape, Subject
 
 __all__ = ["functions", "more_shapes"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from edgewise.checks.backends import backends_of
+from edgewise.checks.calls.backends import backends_of
+from edgewise.checks.calls.subject import Argument, Path, Subject
 from edgewise.checks.infer.names import Role, Taken
-from edgewise.checks.subject import Argument, Path, Subject
 from edgewise.tracing.tiny import feeds
 from edgewise.tracing.tiny import number as first_number
 

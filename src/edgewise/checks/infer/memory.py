@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import torch
 
-from edgewise.checks.given import Given
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.subject import Argument, Subject
 from edgewise.checks.infer.choosing import first_form, unused
 from edgewise.checks.infer.forms import mask_forms
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, Trial
-from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Subject
+from edgewise.checks.lab.sampling import sampled
 
 __all__ = ["memory"]
 

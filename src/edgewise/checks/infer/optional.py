@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from edgewise.checks.calls.subject import Argument, Subject
 from edgewise.checks.infer.choosing import unused
 from edgewise.checks.infer.masks import masks, required_masks, square_masks
 from edgewise.checks.infer.memory import memory
@@ -9,8 +10,7 @@ from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.places import documents, positions
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
 from edgewise.checks.infer.weights import weights
-from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Subject
+from edgewise.checks.lab.sampling import sampled
 
 __all__ = ["optional"]
 

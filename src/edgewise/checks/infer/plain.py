@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice, product
 from typing import Any
 
+from edgewise.checks.calls.results import at, axes_of, finite, leaves
+from edgewise.checks.calls.subject import Argument, Path, Subject
 from edgewise.checks.infer.forms import (
     cumulative_forms,
     document_forms,
@@ -13,9 +15,7 @@ from edgewise.checks.infer.forms import (
 )
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, Trial
-from edgewise.checks.results import at, axes_of, finite, leaves
-from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Path, Subject
+from edgewise.checks.lab.sampling import sampled
 
 __all__ = ["first_call", "needed"]
 

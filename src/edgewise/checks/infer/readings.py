@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from edgewise.checks.subject import Subject
+from edgewise.checks.calls.subject import Subject
 
 __all__ = ["heads_of", "readings", "widths"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from edgewise.checks.calling import Refused, answer, call, held
-from edgewise.checks.declared import Declared
-from edgewise.checks.frozen import drawn
+from edgewise.checks.calls.calling import Refused, answer, call, held
+from edgewise.checks.calls.frozen import drawn
+from edgewise.checks.calls.subject import Subject
 from edgewise.checks.infer.caches import cached
 from edgewise.checks.infer.functions import functions, more_shapes, sized
 from edgewise.checks.infer.library import is_library, library_readings, library_takes
@@ -21,8 +21,8 @@ from edgewise.checks.infer.readings import heads_of, readings, widths
 from edgewise.checks.infer.told import by_name, checked, parts_told
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
 from edgewise.checks.infer.unwrapped import Called, unwrapped
-from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Subject
+from edgewise.checks.lab.sampling import sampled
+from edgewise.checks.meaning.declared import Declared
 from edgewise.errors import ArgumentError
 
 __all__ = ["subject_of"]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from edgewise.checks.calls.subject import Argument, Subject
 from edgewise.checks.infer.names import Role, Taken
-from edgewise.checks.subject import Argument, Subject
 from edgewise.errors import ArgumentError
 
 __all__ = ["ROLES", "by_name", "checked", "parts_told"]

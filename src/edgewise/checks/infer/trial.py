@@ -3,10 +3,10 @@
 import time
 from dataclasses import dataclass, field
 
-from edgewise.checks.calling import Answer, Refused, answer, call, held
-from edgewise.checks.given import Given
-from edgewise.checks.route import Route
-from edgewise.checks.subject import Subject
+from edgewise.checks.calls.calling import Answer, Refused, answer, call, held
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
+from edgewise.checks.calls.subject import Subject
 
 __all__ = ["BATCH", "PLAIN", "Trial"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from edgewise.checks.calling import failed
+from edgewise.checks.calls.calling import failed
 from edgewise.errors import ArgumentError, RunError
 from edgewise.tracing import Target
 

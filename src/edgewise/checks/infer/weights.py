@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from edgewise.checks.calling import Answer
-from edgewise.checks.given import Given
+from edgewise.checks.calls.calling import Answer
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.results import at, parts, weights_in
+from edgewise.checks.calls.subject import Argument, Path, Subject
 from edgewise.checks.infer.choosing import unused
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, PLAIN, Trial
-from edgewise.checks.results import at, parts, weights_in
-from edgewise.checks.sampling import sampled
-from edgewise.checks.subject import Argument, Path, Subject
+from edgewise.checks.lab.sampling import sampled
 
 __all__ = ["weights"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from edgewise.checks.products import Produced
+from edgewise.checks.numbers.products import Produced
 
 __all__ = ["bare"]
 

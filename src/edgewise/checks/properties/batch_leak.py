@@ -10,7 +10,7 @@ from edgewise.checks.property import Example, Property
 from edgewise.checks.reading import masks_of_others, observed, rows_mixed, taken
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

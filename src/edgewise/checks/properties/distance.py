@@ -8,7 +8,7 @@ from torch import Tensor
 from edgewise.attention.positions import slopes
 
 if TYPE_CHECKING:
-    from edgewise.checks.sites import Seen
+    from edgewise.checks.lab.sites import Seen
 
 __all__ = ["Bent", "bent", "bias_of"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from edgewise.checks.calling import Refused, answer
+from edgewise.checks.calls.calling import Refused, answer
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.products import produced, shares
-from edgewise.checks.route import Route
+from edgewise.checks.numbers.products import produced, shares
 from edgewise.tracing import trace
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["drawn", "dropped", "random_in"]
 

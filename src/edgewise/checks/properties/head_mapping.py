@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
+from edgewise.checks.calls.subject import Shape
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.properties.examples.head_mapping import broken, right
 from edgewise.checks.properties.unused import unused
 from edgewise.checks.property import Property
-from edgewise.checks.route import Route
-from edgewise.checks.subject import Shape
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
-from edgewise.checks.products import produced, raised, shares
+from edgewise.checks.numbers.products import produced, raised, shares
+from edgewise.checks.numbers.weighing import Weighed, slopes, weighed
 from edgewise.checks.properties.bare_scores import bare
 from edgewise.checks.properties.empty_rows import poisoned
 from edgewise.checks.properties.examples.normalisation import broken, right
 from edgewise.checks.property import Property
-from edgewise.checks.route import Route
-from edgewise.checks.weighing import Weighed, slopes, weighed
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

@@ -11,7 +11,7 @@ from edgewise.checks.property import Example, Property
 from edgewise.checks.reading import alone_or_packed, observed, only_positions, short_documents, taken
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

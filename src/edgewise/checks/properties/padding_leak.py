@@ -12,7 +12,7 @@ from edgewise.checks.property import Example, Property
 from edgewise.checks.reading import doubted, memory_padding, observed, pads_by_id, taken
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.properties.dropped import drawn, dropped, random_in
 from edgewise.checks.properties.exactly import rounded
 from edgewise.checks.properties.examples.path_mismatch import broken, right
 from edgewise.checks.properties.recomputed import attributes, recomputed, turned_on
 from edgewise.checks.properties.stepped import left_over, stepped
 from edgewise.checks.property import Property
-from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

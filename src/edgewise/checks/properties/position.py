@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.numbers.weighing import weighed
 from edgewise.checks.properties.distance import Bent, bent, bias_of
 from edgewise.checks.properties.examples.position import broken, right
 from edgewise.checks.properties.left_padding import shifted
 from edgewise.checks.properties.turned import Turn, far, near, same_token
 from edgewise.checks.property import Property
-from edgewise.checks.route import Route
-from edgewise.checks.weighing import weighed
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["PROPERTY"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
 
 __all__ = ["pulled"]
 

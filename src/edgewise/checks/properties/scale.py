@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
-from edgewise.checks.factors import Sizes, alike, cause
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
-from edgewise.checks.products import multiplied, produced
-from edgewise.checks.projections import projection
+from edgewise.checks.numbers.factors import Sizes, alike, cause
+from edgewise.checks.numbers.products import multiplied, produced
+from edgewise.checks.numbers.projections import projection
+from edgewise.checks.numbers.weighing import slopes, weighed
 from edgewise.checks.properties.examples.scale import broken, right
 from edgewise.checks.property import Property
-from edgewise.checks.route import Route
-from edgewise.checks.weighing import slopes, weighed
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
-    from edgewise.checks.sites import Seen
+    from edgewise.checks.lab.lab import Lab
+    from edgewise.checks.lab.sites import Seen
 
 __all__ = ["PROPERTY"]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.checks.calling import Refused, stops
+from edgewise.checks.calls.calling import Refused, stops
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.properties.emptied import empty
 from edgewise.checks.properties.exactly import rounded
-from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
-    from edgewise.checks.sites import Seen
+    from edgewise.checks.lab.lab import Lab
+    from edgewise.checks.lab.sites import Seen
 
 __all__ = ["left_over", "stepped"]
 

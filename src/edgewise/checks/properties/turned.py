@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
-from edgewise.checks.given import Given
-from edgewise.checks.products import produced
-from edgewise.checks.projections import projection
-from edgewise.checks.route import Route
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
+from edgewise.checks.numbers.products import produced
+from edgewise.checks.numbers.projections import projection
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
-    from edgewise.checks.sites import Seen
+    from edgewise.checks.lab.lab import Lab
+    from edgewise.checks.lab.sites import Seen
 
 __all__ = ["Turn", "far", "near", "same_token"]
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.route import Route
 from edgewise.checks.properties.pulled import pulled
-from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
-    from edgewise.checks.sites import Seen
+    from edgewise.checks.lab.lab import Lab
+    from edgewise.checks.lab.sites import Seen
 
 __all__ = ["unused"]
 

@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.hypotheses import layouts
-from edgewise.checks.movement import apart
-from edgewise.checks.route import Route
+from edgewise.checks.lab.movement import apart
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["mixing", "rows_mixed"]
 

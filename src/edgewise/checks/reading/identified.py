@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
 from edgewise.checks.finding import Observation
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["pads_by_id"]
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.checks.given import Given
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.hypotheses import DEEPEST, headed, reached
+from edgewise.checks.lab.sites import Seen
 from edgewise.checks.reading.batch import mixing
 from edgewise.checks.reading.meant import meant_of_row, real
 from edgewise.checks.reading.others import others_mask
 from edgewise.checks.reading.reading import Reading
 from edgewise.checks.reading.traced import Mistake, comparable, given_each_other, mistakes
-from edgewise.checks.route import Route
-from edgewise.checks.sites import Seen
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 from edgewise.checks.reading.kinds import named
 from edgewise.checks.reading.row import Calls, Cells, Row

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.checks.expected import Expected
-from edgewise.checks.given import Given
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.hypotheses import places, seen
-from edgewise.checks.route import Route
-from edgewise.checks.sites import Seen
+from edgewise.checks.lab.sites import Seen
+from edgewise.checks.meaning.expected import Expected
 from edgewise.graphs import Graph, documents, keys
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Meant", "meant_at", "meant_of_row", "real"]
 

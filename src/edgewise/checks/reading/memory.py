@@ -7,16 +7,16 @@ import numpy as np
 import torch
 from jaxtyping import Bool
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.hypotheses import explained
 from edgewise.checks.reading.words import first_cell, told
-from edgewise.checks.route import Route
 from edgewise.graphs import full, keys
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["memory_hidden", "memory_padding"]
 

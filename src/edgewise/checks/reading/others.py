@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor
 
-from edgewise.checks.given import Given
-from edgewise.checks.route import Route
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Other", "moves", "others_mask"]
 

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation
-from edgewise.checks.given import Given
 from edgewise.checks.reading.others import moves, others_mask
 from edgewise.checks.reading.remembered import readings
-from edgewise.checks.route import Route
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["masks_of_others"]
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.reading.beginnings import Beginnings
 from edgewise.checks.reading.looked import looked
-from edgewise.checks.route import Route
 from edgewise.graphs.algebra import And, Not, Or
 from edgewise.graphs.graph import Graph
 from edgewise.graphs.listed import Documents
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["alone_or_packed", "only_positions", "short_documents"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
+from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation
-from edgewise.checks.route import Route
 
 __all__ = ["Reading"]
 

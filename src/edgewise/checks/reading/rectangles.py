@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgewise.checks.calling import Refused
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.given import Given
 from edgewise.checks.hypotheses import explained
 from edgewise.checks.reading.words import first_cell, told
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["rectangles"]
 

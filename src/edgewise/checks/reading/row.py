@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.checks.given import Given
-from edgewise.checks.influence import Influence
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
+from edgewise.checks.lab.influence import Influence
+from edgewise.checks.lab.sites import Seen
 from edgewise.checks.reading.meant import Meant
 from edgewise.checks.reading.reading import Reading
 from edgewise.checks.reading.traced import Mistake
 from edgewise.checks.reading.words import told
-from edgewise.checks.route import Route
-from edgewise.checks.sites import Seen
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Calls", "Row"]
 

@@ -8,15 +8,15 @@ import numpy as np
 import torch
 from jaxtyping import Bool
 
-from edgewise.checks.given import Given
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
 from edgewise.checks.hypotheses import explained, handed_out
+from edgewise.checks.lab.sites import Seen
 from edgewise.checks.reading.meant import Meant, meant_at
 from edgewise.checks.reading.words import told
-from edgewise.checks.route import Route
-from edgewise.checks.sites import Seen
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["Mistake", "comparable", "given_each_other", "mistakes"]
 

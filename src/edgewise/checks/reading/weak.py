@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool
 
-from edgewise.checks.calling import Refused
-from edgewise.checks.given import Given
+from edgewise.checks.calls.calling import Refused
+from edgewise.checks.calls.given import Given
+from edgewise.checks.calls.route import Route
+from edgewise.checks.lab.sites import Seen
 from edgewise.checks.reading.fills import Fill, Fills
-from edgewise.checks.route import Route
-from edgewise.checks.sites import Seen
 
 if TYPE_CHECKING:
-    from edgewise.checks.lab import Lab
+    from edgewise.checks.lab.lab import Lab
 
 __all__ = ["fills_of", "weak_bias", "weak_fill"]
 

@@ -4,10 +4,10 @@ from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from edgewise.checks.causes.ways import named
 from edgewise.checks.finding import Finding
 from edgewise.checks.reports.style import STYLE
 from edgewise.checks.reports.terminal import MARKS
-from edgewise.checks.ways import named
 
 if TYPE_CHECKING:
     from edgewise.checks.report import Report, Result

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from edgewise.checks.causes.ways import brief, named
 from edgewise.checks.finding import Finding
-from edgewise.checks.ways import brief, named
 
 if TYPE_CHECKING:
     from rich.text import Text

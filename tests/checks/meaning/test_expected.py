@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+import torch
+from tests.checks.layers import Layer, filled, lab_of
+from torch import nn
+from torch.testing import assert_close
+
+from edgewise.checks.meaning.declared import Declared
+from edgewise.checks.meaning.expected import Expected, composed, declared_graph, expectation
+from edgewise.checks.meaning.inferred import inferred
+from edgewise.graphs import Graph, causal, chunks, full, prefix, window
+
+
+def measured(graph: Graph, length: int = 8) -> np.ndarray:
+    return graph.dense(length, length)
+
+
+def test_a_window_that_does_not_count_itself_is_one_longer():
+    graph = window(3) & (chunks(4) | ~window(2, ahead=1))
+    assert declared_graph(Declared(graph=graph)) is graph
+    found = declared_graph(Declared(graph=graph, window_counts_self=False))
+    assert found == window(4) & (chunks(4) | ~window(3, ahead=1))
+    assert declared_graph(Declared()) is None
+
+
+def test_layers_pass_on_what_they_have_read():
+    assert composed([measured(window(3), 12)] * 3)[0] == window(7)
+    assert composed([measured(causal())] * 4)[0] == causal()
+    assert composed([measured(window(2)), measured(full())])[0] == full()
+    strict = measured(causal()) & ~np.eye(8, dtype=bool)
+    assert not composed([strict])[1].diagonal().any()
+    assert composed([strict, strict])[1].diagonal().all()
+
+
+@pytest.mark.parametrize("graph", [causal(), full(), window(3), window(2, ahead=1), prefix(3), causal() & chunks(4)])
+def test_edges_that_people_mean_are_inferred_as_they_are(graph):
+    assert inferred(measured(graph), [])[0] == graph
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ~measured(causal()),
+        ~measured(causal()) | np.eye(8, dtype=bool),
+        measured(causal()) & ~np.eye(8, dtype=bool),
+        np.tril(np.ones((8, 8), dtype=bool), 1),
+    ],
+)
+def test_edges_one_slip_from_causal_are_meant_to_be_causal(cells):
+    assert inferred(cells, [])[0] == causal()
+
+
+def test_a_causal_route_says_what_is_meant_where_the_plain_one_reads_the_future():
+    assert inferred(measured(full()), [measured(causal(), 5)])[0] == causal()
+    assert inferred(measured(window(3)), [measured(causal())])[0] == window(3)
+    assert inferred(np.eye(8, dtype=bool), [])[0] == full()
+
+
+def test_what_nobody_says_is_told_as_inferred():
+    lab = lab_of(Layer(filled(-1e9)))
+    found = lab.expected()
+    assert str(found) == "causal() (inferred: every output depends on its own token and those before it)"
+    assert found.causal
+    call = lab.calls(lab.plain)[0]
+    assert lab.expected(call).graph == causal()
+
+
+def test_what_is_declared_is_expected_whatever_is_measured():
+    lab = lab_of(Layer(filled(-1e9)), Declared(graph=window(3)))
+    assert str(lab.expected()) == "window(3) (declared: as declared)"
+    assert lab.expected(lab.calls(lab.plain)[0]).graph == window(3)
+
+
+def test_a_declared_window_reaches_further_over_two_layers():
+    lab = lab_of(nn.Sequential(Layer(filled(-1e9)), Layer(filled(-1e9))), Declared(graph=window(3)))
+    found = lab.expected()
+    assert found.graph == window(5)
+    assert found.says == "as declared: window(3) in each of 2 layers"
+
+
+def test_attention_that_is_causal_says_that_a_mean_over_all_is_not_meant():
+    class Centred(Layer):
+        def forward(self, x):
+            return super().forward(x) - x.mean(1, keepdim=True)
+
+    lab = lab_of(Centred(filled(-1e9)))
+    assert lab.measured().graph == full()
+    assert (lab.expected().graph, lab.expected().says) == (causal(), "every attention in it is causal")
+
+
+def test_edges_without_a_name_are_told_so():
+    found = Expected(None, torch.zeros(2, 2, dtype=torch.bool), "given", "the mask that it is handed")
+    assert str(found) == "edges without a name (given: the mask that it is handed)"
+    assert_close(expectation(causal(), 1, 3, "config", "").cells, torch.ones(1, 3, dtype=torch.bool))
+
+
+@pytest.fixture
+def models():
+    pytest.importorskip("transformers")
+    from edgewise.tracing.tiny import tiny
+
+    return lambda name: lab_of(tiny(name).model)
+
+
+@pytest.mark.parametrize(
+    ("name", "graph", "source"),
+    [
+        ("gpt2", causal(), "config"),
+        ("llama", causal(), "config"),
+        ("bert", full(), "inferred"),
+        ("t5", causal(), "config"),
+    ],
+)
+def test_a_config_says_what_is_meant(models, name, graph, source):
+    lab = models(name)
+    assert (lab.expected().graph, lab.expected().source) == (graph, source)
+    for call in lab.calls(lab.plain):
+        found = lab.expected(call)
+        assert_close(found.cells, call.cells)
+        if name == "t5":
+            assert found.graph == (causal() if "decoder" in call.site and call.kind == "self" else full())
+
+
+@pytest.mark.parametrize("name", ["gemma2", "mistral", "gpt_neo"])
+def test_a_window_in_a_config_is_expected_of_its_layers(models, name):
+    lab = models(name)
+    calls = lab.calls(lab.plain, lab.given(lab.plain, lab.lengths[-1]))
+    found = {repr(lab.expected(call).graph) for call in calls}
+    assert any(one.startswith("window") for one in found), found
+    for call in calls:
+        assert_close(lab.expected(call).cells, call.cells)
+
+
+def test_a_decoder_made_of_an_encoder_is_expected_to_be_causal_at_every_site():
+    pytest.importorskip("transformers")
+    from edgewise.tracing.tiny import tiny
+
+    lab = lab_of(tiny("roformer", task="causal").model)
+    assert str(lab.expected()) == "causal() (config: config.is_decoder=True)"
+    assert {lab.expected(call).graph for call in lab.calls(lab.plain)} == {causal()}
