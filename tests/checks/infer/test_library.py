@@ -78,3 +78,10 @@ def test_experts_are_run_one_by_one_in_double_precision():
     double = answer(subject, given, Route(dtype="float64")).out
     assert double.dtype == torch.float64
     torch.testing.assert_close(double.float(), answer(subject, given, Route()).out, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["audioflamingo3", "omniasr", "mllama", "muse_spark", "paligemma"])
+def test_the_mask_of_the_text_is_found_beside_those_of_sounds_and_pictures(name):
+    subject = subject_of(tiny_target(name))
+    assert subject.mask is not None
+    assert (subject.main, subject.mask.name) == (("input_ids",), "attention_mask")

@@ -306,3 +306,30 @@ class Model(nn.Module):
     subject = subject_of(space["Model"](), Declared())
     assert subject.mask is not None
     assert subject.mask.name == "attention_mask"
+
+
+@pytest.mark.parametrize(
+    ("others", "mask", "found"),
+    [
+        ("input_features=None, input_features_mask=None, attention_mask=None", "attention_mask", "attention_mask"),
+        ("aspect_ratio_mask=None, aspect_ratio_ids=None, token_mask=None", "token_mask", "token_mask"),
+        ("entity_ids=None, entity_attention_mask=None", "entity_attention_mask", None),
+        ("token_type_ids=None, token_mask=None", "token_mask", "token_mask"),
+        ("input_ids_mask=None, token_type_ids=None", "input_ids_mask", "input_ids_mask"),
+    ],
+)
+def test_a_mask_named_after_another_argument_is_no_mask_of_what_is_read(others, mask, found):
+    space = {"nn": nn, "torch": torch}
+    code = f"""
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 16)
+
+    def forward(self, input_ids, {others}):
+        assert {mask} is None or {mask}.shape == input_ids.shape
+        return self.embed(input_ids)
+"""
+    exec(code, space)
+    subject = subject_of(space["Model"](), Declared())
+    assert (subject.mask and subject.mask.name) == found

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from edgewise.checks.infer.belonging import of_another
+
 __all__ = ["Role", "Taken", "hides", "parameters", "role_of", "roles"]
 
 Role = Literal[
@@ -255,8 +257,11 @@ def roles(taken: tuple[Taken, ...]) -> dict[Role, list[Taken]]:
             found["tokens"] = [main]
             rest.remove(main)
     decodes = bool(found.get("tokens")) and found["tokens"][0].name in _DECODED
+    read = found["tokens"][0].name if "tokens" in found else ""
+    others = [one.name for one in rest]
     for one in rest:
-        found.setdefault(_encoded(one) if decodes else role_of(one), []).append(one)
+        role = _encoded(one) if decodes else role_of(one)
+        found.setdefault("other" if role == "mask" and of_another(one.name, read, others) else role, []).append(one)
     return found
 
 
