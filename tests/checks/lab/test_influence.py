@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -201,3 +202,26 @@ def test_memory_is_asked_of_like_tokens():
     lab = lab_of(Layer())
     with pytest.raises(Skip, match="it reads no memory"):
         lab.influence(lab.plain, of="memory")
+
+
+class MaskForOnePrecision(nn.Module):
+    """Attention whose mask is made in float32 out of the lowest number of another dtype: of float64 it is no number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projected, self.out = nn.Linear(CHANNELS, 3 * CHANNELS), nn.Linear(CHANNELS, CHANNELS)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        query, key, value = self.projected(x).chunk(3, dim=-1)
+        scores = query @ key.mT / 4
+        if mask is not None:
+            bias = (1.0 - mask.float()[:, None]) * torch.finfo(x.dtype).min
+            scores = scores + bias.to(x.dtype)
+        return self.out(scores.softmax(-1) @ value)
+
+
+def test_a_copy_in_float64_that_a_mask_spoils_does_not_speak_for_a_coarser_dtype():
+    lab = lab_of(MaskForOnePrecision(), mask="mask:keep")
+    route = replace(lab.plain, mask="left", batch=2, dtype="bfloat16")
+    assert lab.out(lab.given(route), replace(route, dtype="float64")).isnan().any()
+    assert lab.influence(route, row=1).moved[2:, 2:].all()

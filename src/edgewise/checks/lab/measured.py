@@ -84,7 +84,7 @@ def _pull(lab: "Lab", route: Route, row: int, given: Given, field: str, *, alone
         typed = given if one == route else given.to(torch.float64)
         chance = torch.Generator().manual_seed(lab.seed + 1)
         try:
-            if one != route and not _as_finite(lab, one.dtype):
+            if one != route and not _as_finite(lab, route, one):
                 continue
             return pulls(_asking(lab, one), typed, field, row, lab.module(one), alone=alone, generator=chance)
         except Skip:
@@ -98,15 +98,21 @@ def _asking(lab: "Lab", route: Route) -> Ask:
     return lambda given: lab.asked(given, route, gradient=True)
 
 
-def _as_finite(lab: "Lab", dtype: str | None) -> bool:
-    """Whether another precision gives numbers where the target's own does: some constants are made for one alone."""
+def _as_finite(lab: "Lab", route: Route, other: Route) -> bool:
+    """Whether another precision gives numbers where a route does: some constants are made for one alone.
+
+    A mask's may be, so that it is asked on the route itself.
+    """
 
     def found() -> bool:
-        given, other = lab.given(lab.plain), replace(lab.plain, dtype=dtype)
-        one, two = lab.out(given, lab.plain), lab.out(given, other)
-        return bool((two.isfinite() | ~one.isfinite()).all())
+        given = lab.given(route)
+        one, two = lab.out(given, route), lab.out(given, other)
+        as_good = (two.isfinite() | ~one.isfinite()).all(-1)
+        if given.keep is not None and given.keep.shape == as_good.shape:
+            as_good = as_good | ~given.keep
+        return bool(as_good.all())
 
-    return lab.once(("as finite", dtype), found)
+    return lab.once(("as finite", route, other), found)
 
 
 def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> Influence | None:
@@ -120,7 +126,7 @@ def _exactly(lab: "Lab", route: Route, row: int, given: Given, field: str) -> In
             continue
         alone = given.batch == 1 or route in lab.mixing or route in lab.by_place
         try:
-            if not _as_finite(lab, exact.dtype):
+            if not _as_finite(lab, route, exact):
                 continue
             return _measured(lab, exact, row, given, field, alone=alone)
         except Refused:
