@@ -15,6 +15,7 @@ __all__ = ["is_library", "library_readings", "library_takes"]
 
 _KEPT: tuple[Role, ...] = ("mask", "positions", "cache", "use_cache", "memory_mask", "weights")
 """Roles that its arguments have; others, such as labels or embeddings in place of ids, stay out."""
+_OWN_MASKS = ("attention_mask", "decoder_attention_mask")
 _HEARD = ("input_features", "input_values", "inputs", "pixel_values", "pixel_values_videos", "flattened_patches")
 _HEADS = ("decoder_attention_heads", "num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads")
 
@@ -27,6 +28,8 @@ def is_library(module: nn.Module | None) -> bool:
 def library_takes(module: nn.Module, takes: dict[Role, list[Taken]]) -> dict[Role, list[Taken]]:
     """The arguments of each role, with those that every model of the library takes without naming them."""
     found: dict[Role, list[Taken]] = {role: several for role, several in takes.items() if role in _KEPT}
+    # Beside the text's own mask stand those of pictures, of sounds, and of what was answered before.
+    found["mask"] = [one for one in found.get("mask", []) if one.name in _OWN_MASKS]
     found.setdefault("weights", [Taken("output_attentions", None, False, None)])
     if getattr(module.config, "add_cross_attention", False):
         found["memory"] = [one for one in takes.get("memory", []) if one.name == "encoder_hidden_states"]

@@ -1,5 +1,6 @@
 """What a model of the transformers library was meant to read, as far as its config and its modules say."""
 
+import re
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -7,7 +8,7 @@ from torch import nn
 from edgewise.checks.calls.subject import Subject
 from edgewise.graphs import Graph, causal, chunks, full, window
 
-__all__ = ["Intent", "intended", "mixes_otherwise"]
+__all__ = ["Intent", "chooses", "intended", "mixes_otherwise"]
 
 _CAUSAL_NAMES = ("ForCausalLM", "LMHeadModel")
 _OTHER_WAYS = ("xlnet", "xlm", "flaubert", "prophetnet")
@@ -26,6 +27,10 @@ _ENCODERS = (
     "perceiver",
     "text_model_enc",
 )
+
+
+_CHOOSING = re.compile(r"index(er)?_(top_?k|budget)")
+"""Numbers of a config that say how many keys a query picks."""
 
 
 class Intent(NamedTuple):
@@ -55,7 +60,7 @@ def intended(subject: Subject, site: str = "", kind: str = "self", layer: int | 
         return Intent(full(), False, "cross attention reads all of its memory", True)
     path = site.lower().split(".")
     several = bool(getattr(config, "is_encoder_decoder", False))
-    if several and site and "decoder" not in path:
+    if several and site and not any("decoder" in part for part in path):
         both = Intent(full(), False, "the encoder of an encoder and decoder reads both ways", True)
         return _of_layer(subject, config, site, layer, both)
     if not several and _in_encoder(path) and not _is_decoder(config, path):
@@ -64,6 +69,12 @@ def intended(subject: Subject, site: str = "", kind: str = "self", layer: int | 
     if direction is None or not site:
         return direction
     return _of_layer(subject, config, site, layer, direction)
+
+
+def chooses(config: Any) -> bool:
+    """Whether a config says that layers pick the keys that they read: so many of them, by an index of scores."""
+    parts = [one for one in (config, getattr(config, "text_config", None)) if one is not None]
+    return any(_CHOOSING.fullmatch(name) and value for one in parts for name, value in vars(one).items())
 
 
 def mixes_otherwise(config: Any) -> bool:

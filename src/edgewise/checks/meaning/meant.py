@@ -12,7 +12,7 @@ from edgewise.checks.finding import Skip
 from edgewise.checks.lab.sites import Seen
 from edgewise.checks.meaning.expected import Expected, Source, composed, declared_graph, expectation
 from edgewise.checks.meaning.inferred import NOTHING, inferred
-from edgewise.checks.meaning.intended import intended, mixes_otherwise
+from edgewise.checks.meaning.intended import chooses, intended, mixes_otherwise
 from edgewise.graphs import Graph, causal, full, recognise
 
 if TYPE_CHECKING:
@@ -23,14 +23,17 @@ __all__ = ["expected_of"]
 
 def expected_of(lab: "Lab", seen: Seen | None, route: Route) -> Expected:
     """Who should read whom in one call, or in the whole model; see `Lab.expected`."""
-    return _told_in_the_call(lab, route, _whole(lab) if seen is None else _of_call(lab, seen))
+    expected = _told_in_the_call(lab, route, _whole(lab) if seen is None else _of_call(lab, seen))
+    if expected.source != "declared" and lab.subject.library == "transformers" and chooses(lab.subject.config):
+        return replace(expected, exact=False)  # an upper bound: which of these it reads is chosen
+    return expected
 
 
 def _of_call(lab: "Lab", seen: Seen) -> Expected:
     query, key = seen.query.shape[2], seen.key.shape[2]
     graph = declared_graph(lab.declared)
     if seen.kind == "cross":
-        return expectation(full(), query, key, "config", "cross attention reads all of its memory")
+        return _joint(lab, query, key) or expectation(full(), query, key, "config", _ALL_OF_IT)
     if graph is not None:
         return expectation(graph, query, key, "declared", "as declared")
     intent = intended(lab.subject, seen.site, seen.kind, seen.layer)
@@ -44,6 +47,22 @@ def _of_call(lab: "Lab", seen: Seen) -> Expected:
         if not (cells == causal().dense(*cells.shape)).all():
             return expectation(intent.graph, query, key, "config", intent.says)
     return _inferred_call(lab, seen, True, intent.says, may_be_causal=True)
+
+
+_ALL_OF_IT = "cross attention reads all of its memory"
+
+
+def _joint(lab: "Lab", query: int, key: int) -> Expected | None:
+    """Of a call whose keys are the tokens so far and after them those of the memory; None where they are not."""
+    memory = lab.given(lab.plain).memory
+    if memory is None or lab.subject.memory_sizes or memory.dim() < 2:
+        return None
+    so_far = key - memory.shape[1]
+    if so_far < query or not _is_causal(lab):
+        return None
+    cells = torch.ones(query, key, dtype=torch.bool)
+    cells[:, :so_far] = torch.from_numpy(causal().dense(query, so_far))
+    return Expected(None, cells, "config", f"the past, and in the same attention: {_ALL_OF_IT}", exact=False)
 
 
 def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str, *, may_be_causal: bool) -> Expected:

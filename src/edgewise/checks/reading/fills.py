@@ -89,10 +89,10 @@ def _fill(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: T
         value = kwargs.get("value", args[2] if len(args) > 2 else None)
     else:
         mask, kept, value = _three(args, kwargs)
-        if (isinstance(kept, Tensor) and kept.dim() < 2) or not isinstance(kept, Tensor):
-            mask, value = (~mask if isinstance(mask, Tensor) else mask), kept
+        if _is_number(kept) and (not _is_number(value) or _number(kept) < _number(value)):
+            value = kept
         elif isinstance(mask, Tensor):
-            mask = ~mask
+            mask = ~mask  # of two numbers the lower one is what hides
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         return None
     cells = torch.broadcast_to(mask, result.shape).flatten(0, -3).any(0) if result.dim() > 2 else mask
@@ -108,6 +108,10 @@ def _three(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any, 
     if isinstance(found[0], Tensor) and found[0].dtype != torch.bool and isinstance(found[1], Tensor):
         found = [found[1], found[0], found[2]]  # scores.where(mask, value): the tensor itself comes first
     return found[0], found[1], found[2]
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, Tensor) or value.dim() < 2
 
 
 def _number(value: Any) -> float:

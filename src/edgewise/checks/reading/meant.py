@@ -63,7 +63,7 @@ def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Mea
         cells = _dense(expected.graph, query, key)
     if one.kind != "self":
         return Meant(expected, expected.graph, *_of_memory(lab, given, row, cells))
-    if key != given.length and given.memory is not None and key == given.memory.shape[1] and query == key:
+    if key != given.length and key == _tokens_of_memory(lab, given) and query == key:
         return _of_reader(lab, given, row, expected, cells)
     graph, cells = _with_data(lab, given, row, expected.graph, cells, one.first)
     keep = real(given, row)
@@ -71,6 +71,11 @@ def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Mea
     if keep is not None and len(keep) >= one.first + query:
         judged = keep[one.first : one.first + query]
     return Meant(expected, graph, cells, judged)
+
+
+def _tokens_of_memory(lab: "Lab", given: Given) -> int | None:
+    """Return how many tokens the memory has; None where it is a picture or a sound, or there is none."""
+    return None if given.memory is None or lab.subject.memory_sizes else given.memory.shape[1]
 
 
 def _stands(route: Route, given: Given, one: Seen) -> bool:

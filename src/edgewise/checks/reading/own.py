@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation
-from edgewise.checks.reading.others import moves, others_mask
+from edgewise.checks.reading.others import Other, moves, others_mask
 from edgewise.checks.reading.remembered import readings
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _masks(lab: "Lab", name: str, route: Route, given: Given) -> Iterator[Observ
     if readings(lab, route):
         return  # told already, with what is read wrongly by it
     found = others_mask(lab, route, given)
-    if found is not None:
+    if found is not None and not (route.training and _beside(lab, route, given, found)):
         yield Observation(
             name,
             "E3",
@@ -49,6 +50,25 @@ def _masks(lab: "Lab", name: str, route: Route, given: Given) -> Iterator[Observ
             "positions counted from the mask of one row are used for all",
             size=found.size,
         )
+
+
+def _beside(lab: "Lab", route: Route, given: Given, found: Other) -> bool:
+    """Return whether the row's own first attention gives the same, so that something else looks at the batch.
+
+    In training experts with a capacity and statistics over the batch do, by design.
+    """
+    assert given.keep is not None
+    changed = given.keep.clone()
+    changed[found.by] = given.keep[found.row]
+    one, two = (_first(lab, route, each) for each in (given, given.replace(keep=changed)))
+    real = given.keep[found.row]
+    return one is not None and two is not None and torch.equal(one[found.row][:, real], two[found.row][:, real])
+
+
+def _first(lab: "Lab", route: Route, given: Given) -> Tensor | None:
+    """Return what the first attention over the tokens gives, (batch, heads, query, width)."""
+    calls = (one for one in lab.calls(route, given) if one.kind == "self" and one.query.shape[2] == given.length)
+    return next((one.out for one in calls if one.out.shape[0] == given.batch), None)
 
 
 def _positions(lab: "Lab", name: str, route: Route, given: Given) -> Iterator[Observation]:

@@ -49,6 +49,8 @@ def weak_bias(calls: Sequence[Seen], leaks: Cells, row: int) -> tuple[str, str, 
             return "G2", f"{one.hidden:g} is added where edges should be hidden: {_TOO}", one.site
         if one.bias is None or (one.bias.shape[-2] == 1 and _same(one, row, at)):
             continue
+        if not bool((_of(one.allowed, row) & at).any()):
+            continue  # there is no edge: what is added where there might be one moves nothing
         bias = _numbers(one, row)
         hidden, shown = bias[at], bias[~at]
         if not hidden.size or np.unique(hidden.round(9)).size != 1:
