@@ -131,6 +131,54 @@ def e4_first():
     return M()
 
 
+class Beamed(Layer):
+    """Two layers with caches as (key, value); `forgets` says what is left as it is when rows change places."""
+
+    def __init__(self, forgets="nothing"):
+        super().__init__()
+        self.second, self.forgets = Layer(), forgets
+
+    def forward(self, x, cache=None):
+        made = []
+        for layer, past in zip((self, self.second), cache or (None, None), strict=True):
+            query, key, value = layer.projected(x)
+            if past is not None:
+                key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
+            made.append((key, value))
+            x = x + layer.mixed(attended(query, key, value, causal(query.shape[2], key.shape[2])))
+        return x, tuple(made)
+
+    def reorder_cache(self, cache, beam_idx):
+        first, second = cache
+        if self.forgets == "all":
+            return cache
+        if self.forgets == "values":
+            return tuple((key[beam_idx], value) for key, value in cache)
+        taken = tuple(one[beam_idx] for one in first)
+        return taken, second if self.forgets == "second" else tuple(one[beam_idx] for one in second)
+
+
+class InPlace(Beamed):
+    """The rows are put in order in a list of the target's own, by a method that wants them first."""
+
+    def _reorder_past(self, beam_idx, past):
+        return super().reorder_cache(past, beam_idx)
+
+    reorder_cache = None
+
+
+def e4_beams_all():
+    return Beamed("all")
+
+
+def e4_beams_values():
+    return Beamed("values")
+
+
+def e4_beams_second():
+    return InPlace("second")
+
+
 def case(build, kind, **declared):
     return pytest.param(build, kind, declared, id=f"{kind or 'right'} {build.__name__}")
 
@@ -146,6 +194,9 @@ WRONG = [
     case(e3_pos, "E3", graph="causal()"),
     case(e4_cache, "E4", graph="causal()"),
     case(e4_first, "E4", graph="causal()"),
+    case(e4_beams_all, "E4", graph="causal()"),
+    case(e4_beams_values, "E4", graph="causal()"),
+    case(e4_beams_second, "E4", graph="causal()"),
 ]
 ROUTES = {
     e2_hand: lambda route: route.mask in ("left", "right"),
@@ -171,3 +222,22 @@ def test_the_example_is_caught_and_its_mended_twin_is_not(named):
     assert {name for name, _ in found} == {PROPERTY.name}
     assert {kind for _, kind in found} <= set(PROPERTY.kinds)
     assert not named(right.target, **right.declared)
+
+
+@pytest.mark.parametrize("build", [Beamed, InPlace])
+def test_a_cache_that_is_reordered_everywhere_is_clean(named, build):
+    assert not named(build(), graph="causal()")
+
+
+def test_the_library_s_own_cache_is_reordered_too(monkeypatch):
+    transformers = pytest.importorskip("transformers")
+    from edgewise import check
+    from edgewise.tracing import tiny_target
+
+    model = tiny_target("gpt2").model
+    assert check(model, only=["batch-leak"]).result("batch-leak").status == "pass"
+    monkeypatch.setattr(transformers.cache_utils.DynamicLayer, "reorder_cache", lambda self, beam_idx: None)
+    (finding,) = check(model, only=["batch-leak"]).failures
+    assert finding.cause.kind == "E4"
+    assert finding.cause.likely == "the reordering changes nothing"
+    assert finding.cause.measured.startswith("after reorder_cache to [")

@@ -25,6 +25,8 @@ from edgewise.checks.calls.subject import Caching, Subject
 
 __all__ = ["Answer", "Refused", "answer"]
 
+Between = Callable[[Any, int], Any]
+
 
 def answer(
     subject: Subject,
@@ -35,6 +37,7 @@ def answer(
     *,
     dropout: bool = False,
     seconds: float | None = None,
+    between: Between | None = None,
 ) -> Answer:
     """What the target answers on a route.
 
@@ -46,6 +49,7 @@ def answer(
         seed: what everything that is random starts from.
         dropout: whether dropout stays as it is in training mode; else it is zero.
         seconds: how long it may take; None for as long as it likes.
+        between: what is done to a cache after each part, given it and the tokens read so far.
 
     Raises:
         Refused: the target does not take this route, or fails on it; says why.
@@ -54,7 +58,7 @@ def answer(
     began = time.perf_counter()
     with held(subject, route, gradient=gradient, seed=seed, dropout=dropout, seconds=seconds):
         try:
-            found = _whole(subject, given, route) if not route.cached else _stepwise(subject, given, route)
+            found = _stepwise(subject, given, route, between) if route.cached else _whole(subject, given, route)
         except Refused:
             raise
         except Exception as error:  # what came back, or what the target made of a copy, is like nothing known
@@ -103,7 +107,7 @@ def _whole(subject: Subject, given: Given, route: Route) -> Answer:
     return read(subject, given, result, mutated)
 
 
-def _stepwise(subject: Subject, given: Given, route: Route) -> Answer:
+def _stepwise(subject: Subject, given: Given, route: Route, between: Between | None = None) -> Answer:
     """Part after part, each with the cache of those before it."""
     caching = subject.caching
     if caching is None:
@@ -120,6 +124,8 @@ def _stepwise(subject: Subject, given: Given, route: Route) -> Answer:
             cache = at(result, (route.weights and caching.beside_weights) or caching.returned)
             if cache is None:
                 raise Refused(f"it returns no cache after {stop} tokens")
+        if between is not None:
+            cache = between(cache, stop)
         start = stop
     return Answer(
         torch.cat([one.out for one in answers], dim=1),

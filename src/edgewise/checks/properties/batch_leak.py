@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.properties.reordered import reordered
 from edgewise.checks.property import Example, Property
 from edgewise.checks.reading import masks_of_others, observed, rows_mixed, taken
 
@@ -30,6 +31,8 @@ def examine(lab: "Lab") -> Iterator[Observation]:
     yield from observed(lab, "batch-leak", ("E2", "E3"), routes)
     yield from rows_mixed(lab, "batch-leak", routes)
     yield from masks_of_others(lab, "batch-leak", routes)
+    if not lab.mixing:
+        yield from reordered(lab, routes)
 
 
 PROPERTY = Property(
