@@ -8,7 +8,7 @@ from torch import Tensor
 from edgewise.checks.calls.arguments import Refused
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.results import at, axes_of, finite, is_weights, leaves, shaped, weights_in
-from edgewise.checks.calls.subject import Path, Subject
+from edgewise.checks.calls.subject import WHOLE, Path, Subject
 
 __all__ = ["Answer", "described", "place_of", "read"]
 
@@ -47,6 +47,8 @@ def read(subject: Subject, given: Given, result: Any, mutated: tuple[str, ...] =
         raise Refused(f"it returns nothing for each token: {described(result)}")
     path, axes = found
     out = _arranged(subject, at(result, path), axes)
+    if axes == WHOLE:
+        out = out.expand(-1, given.length, -1)  # what is answered for all tokens is answered for each
     keys = {
         seen or out.shape[-2],
         *(one.shape[place] for one, place in ((given.key, 2), (given.memory, 1)) if one is not None),
@@ -63,6 +65,8 @@ def place_of(subject: Subject, given: Given, result: Any) -> tuple[Path, str] | 
         out = at(result, subject.output)
         if isinstance(out, Tensor) and _fits(subject, given, out):
             return subject.output, subject.output_axes
+    if subject.pooled:
+        return None
     if subject.reads == "qkv":
         return next(((path, "") for path, leaf in leaves(result, 2) if _fits(subject, given, leaf)), None)
     return axes_of(result, given.batch, None if counted_out else given.length, first)
@@ -76,6 +80,8 @@ def _fits(subject: Subject, given: Given, out: Tensor) -> bool:
         return out.dim() == dims and out.shape[0] == given.batch and out.shape[place] == given.length
     if subject.reads in ("pixels", "features"):
         return out.dim() == len(subject.output_axes.split()) and given.batch in out.shape[:2]
+    if subject.pooled:
+        return out.dim() >= 2 and out.shape[0] == given.batch
     axes = subject.output_axes.split()
     return out.dim() == len(axes) and all(
         out.shape[place] == want
@@ -88,6 +94,8 @@ def _arranged(subject: Subject, out: Tensor, axes: str) -> Tensor:
     """As (batch, query, channels), or of a function (batch, heads, query, width)."""
     if subject.reads == "qkv":
         return out.transpose(1, 2) if subject.layout == "heads third" else out[:, None] if out.dim() == 3 else out
+    if axes == WHOLE:
+        return out.flatten(1)[:, None]
     if axes == "query batch channels":
         return out.transpose(0, 1)
     if axes == "batch channels height width":

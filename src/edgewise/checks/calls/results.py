@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from edgewise.checks.calls.subject import Path
 
-__all__ = ["at", "axes_of", "finite", "is_weights", "leaves", "parts", "shaped", "tensors", "weights_in"]
+__all__ = ["at", "axes_of", "finite", "is_weights", "leaves", "parts", "shaped", "tensors", "weights_in", "whole_in"]
 
 _FIRST = ("logits", "last_hidden_state", "out", "output", "outputs", "x", "hidden_states", "prediction_logits")
 """Names of the numbers of each token, where several tensors have such axes."""
@@ -88,6 +88,16 @@ def axes_of(result: Any, batch: int, length: int | None, first: str = "batch") -
             # A pair of axes alone, or heads, count only where nothing better is there.
             found.append(({"channels": 0, "width": 1, "query": 2}[axes.split()[-1]] * 100 + rank, order, path, axes))
     return (min(found)[2], min(found)[3]) if found else None
+
+
+def whole_in(result: Any, batch: int) -> Path | None:
+    """Where one answer a sequence is, as of a class token or a mean: the tensor whose first axis is the batch alone."""
+    found: list[tuple[int, int, Path]] = []
+    for order, (path, leaf) in enumerate(leaves(result, 2)):
+        if leaf.is_floating_point() and 2 <= leaf.dim() <= 3 and leaf.shape[0] == batch and leaf.numel():
+            name = str(path[-1]) if path else ""
+            found.append((_FIRST.index(name) if name in _FIRST else len(_FIRST), order, path))
+    return min(found)[2] if found else None
 
 
 def _matches(shape: Any, lead: tuple[int | None, int | None]) -> bool:

@@ -71,6 +71,8 @@ def _ways(subject: Subject) -> list[str]:
         lines.append(f"attention implementations: {', '.join(subject.backends)}")
     if subject.causal_flag is not None:
         lines.append(f"{subject.causal_flag.name}=True asks for causal attention; left as it is")
+    if subject.pooled:
+        lines.append("answers once for a whole sequence: who reads whom is seen for all tokens together")
     if subject.random:
         lines.append("draws random numbers in evaluation mode")
     if subject.mutates:

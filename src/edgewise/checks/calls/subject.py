@@ -10,12 +10,15 @@ from torch import nn
 if TYPE_CHECKING:
     from edgewise.checks.calls.route import Route
 
-__all__ = ["Argument", "Caching", "Kind", "Layout", "Path", "Reads", "Shape", "Subject"]
+__all__ = ["WHOLE", "Argument", "Caching", "Kind", "Layout", "Path", "Reads", "Shape", "Subject"]
 
 Kind = Literal["model", "layer", "function"]
 Reads = Literal["ids", "floats", "pixels", "features", "qkv"]
 Layout = Literal["batch first", "time first", "heads second", "heads third", "no heads"]
 Path = tuple[str | int, ...]
+
+WHOLE = "batch whole"
+"""The axes of one answer for a whole sequence, as of a class token or a mean over tokens."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,11 @@ class Subject:
     """What was found out beside, in sentences: arguments that nothing is given to, and why."""
     casts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
     """Copies of the target in other dtypes, made when first asked for."""
+
+    @property
+    def pooled(self) -> bool:
+        """Whether it answers once for a whole sequence, and not for each token."""
+        return self.output_axes == WHOLE
 
     @property
     def module(self) -> nn.Module | None:

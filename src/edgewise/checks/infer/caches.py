@@ -31,7 +31,7 @@ _NAMES = (
 
 def cached(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Subject:
     """The subject with the way in which it keeps what it has read, if it has one."""
-    if subject.kind == "function" or subject.reads in ("qkv", "pixels", "features"):
+    if subject.kind == "function" or subject.pooled or subject.reads in ("qkv", "pixels", "features"):
         return subject
     if subject.positions is not None and subject.positions.form == "start" and _keeps(subject.module):
         found = Caching("", subject.method)

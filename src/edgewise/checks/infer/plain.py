@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice, product
 from typing import Any
 
-from edgewise.checks.calls.results import at, axes_of, finite, leaves
-from edgewise.checks.calls.subject import Argument, Path, Subject
+from edgewise.checks.calls.results import at, axes_of, finite, leaves, whole_in
+from edgewise.checks.calls.subject import WHOLE, Argument, Path, Subject
 from edgewise.checks.infer.forms import (
     cumulative_forms,
     document_forms,
@@ -24,11 +24,12 @@ MOST = 60
 
 
 def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], trial: Trial) -> Subject | None:
-    """The first candidate that answers for each token, with what it must be given; None where none does.
+    """The first candidate that answers for each token, with what it must be given; None where none answers.
 
-    One that answers with numbers goes before one that answers with NaN.
+    One that answers with numbers goes before one that answers with NaN, and that before one answer for all tokens.
     """
     second: Subject | None = None
+    third: Subject | None = None
     for candidate in candidates:
         for subject in islice(needed(candidate, takes), MOST):
             # What True means is not found out by which meaning gives numbers: see `optional`.
@@ -36,13 +37,30 @@ def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], tr
                 continue
             found = _answers(subject, takes, trial)
             if found is None:
+                third = third or _pooled(subject, trial)
                 continue
             if found.finite:
                 return found
             second = second or found
         if trial.left <= 0:
             break
-    return second
+    return second or third
+
+
+def _pooled(subject: Subject, trial: Trial) -> Subject | None:
+    """The subject, if it answers once for a whole sequence, however many tokens and sequences it is given."""
+    if subject.reads not in ("ids", "floats") or subject.output is not None:
+        return None
+    shapes: set[tuple[int, ...]] = set()
+    found: Path | None = None
+    for batch, longer in ((BATCH, 0), (BATCH, 1), (2, 0)):
+        returned = trial.returned(subject, sampled(subject, batch, subject.length + longer))
+        path = None if returned is None else whole_in(returned[0], batch)
+        if returned is None or path is None or found not in (None, path):
+            return None
+        out, found = at(returned[0], path), path
+        shapes.add(tuple(out.shape[1:]))
+    return subject.replace(output=found, output_axes=WHOLE, finite=finite(out)) if len(shapes) == 1 else None
 
 
 def _said(subject: Subject) -> tuple[str, ...]:

@@ -113,6 +113,6 @@ def _dtypes(subject: Subject) -> list[str]:
 
 
 def _packs(subject: Subject) -> bool:
-    if subject.documents is not None:
-        return True
+    if subject.documents is not None or subject.pooled:
+        return not subject.pooled  # one answer for all the documents of a row is none for each
     return subject.positions is not None and subject.library != "transformers"

@@ -11,8 +11,9 @@ from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Skip
 from edgewise.checks.lab.sites import Seen
 from edgewise.checks.meaning.expected import Expected, Source, composed, declared_graph, expectation
-from edgewise.checks.meaning.inferred import NOTHING, inferred
+from edgewise.checks.meaning.inferred import NOTHING, PAST, inferred
 from edgewise.checks.meaning.intended import chooses, intended, mixes_otherwise
+from edgewise.checks.meaning.unnamed import unnamed
 from edgewise.graphs import Graph, causal, full, recognise
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str, *, may_
     graph, why = inferred(_on_the_plain_route(lab, seen).cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
     if graph == full() and (causal_hint or (may_be_causal and _is_causal(lab))):
         graph, why = causal(), says or "the whole model reads no future elsewhere"
+    elif why in (NOTHING, PAST) and not (causal_hint and np.triu(seen.cells.cpu().numpy(), 1).any()):
+        rows = seen.allowed.any(1).cpu().numpy()
+        found = _without_a_name(lab, list(rows))
+        if found is not None:
+            return found
     exact = tuple(seen.allowed.shape[:2]) == (1, 1) and not _unnamed(lab, why)
     return expectation(graph, query, key, "inferred", why, exact=exact)
 
@@ -91,6 +97,8 @@ def _on_the_plain_route(lab: "Lab", seen: Seen) -> Seen:
 
 def _whole(lab: "Lab") -> Expected:
     length = lab.length
+    if lab.subject.pooled:
+        return _as_measured(lab)
     graph = declared_graph(lab.declared)
     calls = [one for one in _plain_calls(lab) if one.kind == "self" and _of_tokens(lab, one)]
     if graph is not None:
@@ -106,6 +114,15 @@ def _whole(lab: "Lab") -> Expected:
     if intent is not None and intent.graph is not None and sure:
         return expectation(intent.graph, length, length, "config", intent.says, exact=not _partial(lab))
     return _inferred_whole(lab, intent.causal if intent else False, intent.says if intent else "")
+
+
+def _as_measured(lab: "Lab") -> Expected:
+    """Of one answer for all tokens, from which nobody sees who read whom before: what it reads on the plain route."""
+    cells = _cells_of(lab, lab.plain)
+    graph = None if cells is None else recognise(cells)
+    if cells is None or graph is not None:
+        return expectation(graph or full(), lab.length, lab.length, "inferred", "one answer for the whole sequence")
+    return Expected(None, torch.from_numpy(cells), "inferred", "one answer for the whole sequence")
 
 
 def _over_layers(lab: "Lab", graphs: list[Graph], source: Source, says: str) -> Expected:
@@ -140,7 +157,29 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
     graph, why = inferred(cells, others)
     if graph == full() and causal_hint:
         graph, why = causal(), says
+    elif why in (NOTHING, PAST):
+        found = _without_a_name(lab, [cells, *_of_other_inputs(lab)])
+        if found is not None:
+            return found
     return expectation(graph, length, length, "inferred", why, exact=not _unnamed(lab, why))
+
+
+def _without_a_name(lab: "Lab", rows: list[np.ndarray]) -> Expected | None:
+    """What edges without a name were meant to be where nobody, and no config of the library, says."""
+    alone = not (np.logical_or.reduce(rows) & ~np.eye(*rows[0].shape, dtype=bool)).any()
+    if alone or lab.subject.library == "transformers" or lab.plain in lab.mixing:
+        return None
+    return unnamed(rows, lab.subject.heads or 0)
+
+
+def _of_other_inputs(lab: "Lab") -> list[np.ndarray]:
+    """The edges of the plain route in another row, and in two more inputs."""
+    try:
+        given = [lab.given(lab.plain, seed=seed) for seed in (1, 2)]
+        found = [lab.influence(lab.plain, min(1, lab.plain.batch - 1))]
+        return [one.moved.numpy() for one in [*found, *(lab.influence(lab.plain, 0, one) for one in given)]]
+    except (Refused, Skip):
+        return []
 
 
 def _unnamed(lab: "Lab", why: str) -> bool:
@@ -165,6 +204,8 @@ def _elsewhere(lab: "Lab") -> list[np.ndarray | None]:
     """The edges of other routes that may be right where the plain one is wrong; only the fully real rows of masks."""
     routes = [one for one in lab.routes if one.dtype is None and not one.packed and one.mask in ("none", "ones")]
     told = _told(lab)
+    # Where every token comes by itself there is no later one to read, whatever is meant.
+    routes = [one for one in routes if set(one.cached) != {1}]
     if lab.subject.library == "transformers":
         # Single tokens have nobody after them to read, and some of these models read both ways and keep a memory.
         routes = [one for one in routes if not one.cached]

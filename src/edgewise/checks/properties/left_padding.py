@@ -15,7 +15,7 @@ from edgewise.checks.finding import Observation, Skip
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
 
-__all__ = ["shifted"]
+__all__ = ["alone", "contents_matter", "shifted"]
 
 
 def shifted(lab: "Lab") -> Iterator[Observation | None]:
@@ -37,15 +37,15 @@ def _shifted(lab: "Lab", route: Route) -> Observation | None:
     row = given.batch - 1
     real = given.keep[row]
     pads = int((~real).sum())
-    alone = _alone(given, row, real)
+    without = alone(given, row, real)
     plain = replace(route, mask=lab.plain.mask, batch=1, cached=_of(route.cached, pads))
-    padded, single = lab.answer(given, route).out[row : row + 1, real], lab.answer(alone, plain).out
+    padded, single = lab.answer(given, route).out[row : row + 1, real], lab.answer(without, plain).out
     if single.shape != padded.shape or not bool(padded.isfinite().all()):
         return None
     apart = lab.close(padded, single, route)
-    if apart is None or _contents_matter(lab, route, given, row, real):
+    if apart is None or contents_matter(lab, route, given, row, real):
         return None
-    there, here = lab.influence(route, row=row, given=given).moved, lab.influence(plain, given=alone).moved
+    there, here = lab.influence(route, row=row, given=given).moved, lab.influence(plain, given=without).moved
     if not torch.equal(_inner(there, real), here):
         return None  # another set of keys is read: not a matter of positions
     if not lab.expected(route=route).causal or lab.subject.memory is not None:
@@ -69,7 +69,8 @@ def _of(cached: tuple[int, ...], pads: int) -> tuple[int, ...]:
     return cached and (max(1, cached[0] - pads), *cached[1:])
 
 
-def _alone(given: Given, row: int, real: Tensor) -> Given:
+def alone(given: Given, row: int, real: Tensor) -> Given:
+    """A row without its padding."""
     assert given.keep is not None
     single = given.row(row)
     parts = {name: one[:, real] for name in ("tokens", "keep") if (one := getattr(single, name)) is not None}
@@ -80,8 +81,8 @@ def _inner(moved: Tensor, real: Tensor) -> Tensor:
     return moved[real][:, real]
 
 
-def _contents_matter(lab: "Lab", route: Route, given: Given, row: int, real: Tensor) -> bool:
-    """Whether outputs of real tokens move with what pads hold."""
+def contents_matter(lab: "Lab", route: Route, given: Given, row: int, real: Tensor) -> bool:
+    """Whether what is answered for real tokens moves with what pads hold."""
     tokens = given.tokens.clone()
     if tokens.is_floating_point():
         tokens[row, ~real] += 3 + tokens[row, ~real].abs()

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.properties.counted_pads import by_side, counted_pads
 from edgewise.checks.properties.examples.layer import Layer, attended
 from edgewise.checks.property import Example, Property
 from edgewise.checks.reading import doubted, memory_padding, observed, pads_by_id, taken
@@ -33,8 +34,9 @@ def examine(lab: "Lab") -> Iterator[Observation]:
     of_memory = lab.subject.memory_mask is not None
     if not routes and not of_memory and lab.declared.pad is None:
         raise Skip("it takes no padding mask and knows no id of padding")
-    for one in observed(lab, "padding-leak", tuple(KINDS), routes):
+    for one in by_side(lab, [*observed(lab, "padding-leak", tuple(KINDS), routes)], routes):
         yield doubted(lab, one)
+    yield from counted_pads(lab, routes)
     yield from pads_by_id(lab, "padding-leak")
     if of_memory:
         yield from memory_padding(lab, "padding-leak", routes or taken(lab))

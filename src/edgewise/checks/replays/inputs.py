@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.route import Route
-from edgewise.checks.calls.subject import Subject
+from edgewise.checks.calls.subject import WHOLE, Subject
 from edgewise.checks.calls.written import runs
 from edgewise.checks.causes.ways import plainer
 from edgewise.checks.finding import Observation
@@ -24,6 +24,7 @@ _WATCHED = {
     "batch heads query width": "[{row}, :, {query}]",
     "batch query heads width": "[{row}, {query}]",
     "batch query": "[{row}, {query}]",
+    WHOLE: "[{row}]",
     "heads third": "[{row}, {query}]",
     "no heads": "[{row}, {query}]",
 }
@@ -111,11 +112,15 @@ def _moved(subject: Subject, row: int, query: int) -> str:
     return f"moved = (run(y) - run(x)){place.format(row=row, query=query)}.abs().max().item()"
 
 
+def _output(subject: Subject, query: int) -> str:
+    return "the answer" if subject.pooled else f"output {query}"
+
+
 def _still(subject: Subject, row: int, query: int, what: str) -> str:
-    said = f'"output {query} of row {row} moves by {{moved:.3g}} when {what} changes"'
+    said = f'"{_output(subject, query)} of row {row} moves by {{moved:.3g}} when {what} changes"'
     return f"{_moved(subject, row, query)}\nassert moved == 0, f{said}"
 
 
 def _moves(subject: Subject, row: int, query: int, what: str) -> str:
-    said = f'"output {query} of row {row} does not move when {what} changes"'
+    said = f'"{_output(subject, query)} of row {row} does not move when {what} changes"'
     return f"{_moved(subject, row, query)}\nassert moved > 0, {said}"
