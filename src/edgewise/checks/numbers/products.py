@@ -111,6 +111,8 @@ def _watched(lab: "Lab", given: Given, route: Route, *, dropout: bool) -> _Watch
 def shares(products: list[Produced], query: int, key: int) -> Iterator[Tensor]:
     """Yield what values are multiplied with, (batch, query, key): matrices of that size without a negative number.
 
+    They are in the dtype in which they are multiplied, which says how finely they sum to one.
+
     The product may be written either way round; other numbers of that shape that are never negative would be taken for
     weights too, so ask with lengths that nothing else has.
     """
@@ -119,5 +121,5 @@ def shares(products: list[Produced], query: int, key: int) -> Iterator[Tensor]:
             continue
         for weights in (one.left, one.right.transpose(-2, -1)):
             if weights.shape[-2:] == (query, key) and bool((weights >= 0).all()) and bool((weights > 0).any()):
-                yield weights.double().reshape(-1, query, key)
+                yield weights.reshape(-1, query, key)
                 break

@@ -10,10 +10,12 @@ from torch import Tensor
 
 from edgewise.checks.numbers.products import Produced
 
-__all__ = ["Projection", "projection"]
+__all__ = ["ROUGHLY", "Projection", "projection"]
 
 ALIKE = 1e-4
 """Lengths that differ by less than this share are the same."""
+ROUGHLY = 0.05
+"""Or by this, where vectors were rounded to few steps on the way, as in a cache that is kept in eight bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,18 +26,19 @@ class Projection:
     """(batch, heads, query, width), as the projection gave them."""
     factor: float
     """What they have been multiplied with since."""
+    rounded: bool = False
+    """Whether they were rounded meanwhile, so that the factor is not exact."""
 
 
-def projection(vectors: Tensor, products: Sequence[Produced]) -> Projection | None:
+def projection(vectors: Tensor, products: Sequence[Produced], *, roughly: bool = False) -> Projection | None:
     """Return the projection that queries or keys (batch, heads, query, width) come from; None where none fits.
 
-    None also where their lengths were changed one by one, as a norm does.
+    None also where their lengths were changed one by one, as a norm does; a little changed they may be, roughly.
     """
-    for one in reversed(products):
-        if not one.learned:
-            continue
-        for heads in _split(one.out, vectors):
-            found = _matched(vectors.double(), heads.double())
+    split = [heads for one in reversed(products) if one.learned for heads in _split(one.out, vectors)]
+    for alike in (ALIKE, ROUGHLY)[: 1 + roughly]:
+        for heads in split:
+            found = _matched(vectors.double(), heads.double(), alike)
             if found is not None:
                 return found
     return None
@@ -52,18 +55,18 @@ def _split(out: Tensor, vectors: Tensor) -> Iterator[Tensor]:
         yield pieces.unflatten(0, (length, batch)).transpose(0, 1)
 
 
-def _matched(vectors: Tensor, pieces: Tensor) -> Projection | None:
+def _matched(vectors: Tensor, pieces: Tensor, alike: float) -> Projection | None:
     lengths, others = vectors.norm(dim=-1), pieces.norm(dim=-1)
     if not bool((others > 0).all()) or lengths.shape[0] * lengths.shape[2] < 4:
         return None
     ratios = lengths[..., None] / others[:, None]
     ratios = ratios.transpose(0, 1).flatten(1, 2)  # (heads, batch · query, pieces)
     means = ratios.mean(1)
-    fits = ((ratios - means[:, None]).abs().amax(1) <= ALIKE * means) & (means > 0)
+    fits = ((ratios - means[:, None]).abs().amax(1) <= alike * means) & (means > 0)
     if not bool(fits.any(1).all()):
         return None
     chosen = fits.double().argmax(1)
     factors = means.gather(1, chosen[:, None])[:, 0]
-    if float((factors - factors[0]).abs().max()) > ALIKE * float(factors[0]):
+    if float((factors - factors[0]).abs().max()) > alike * float(factors[0]):
         return None
-    return Projection(pieces[:, :, chosen].transpose(1, 2), float(factors[0]))
+    return Projection(pieces[:, :, chosen].transpose(1, 2), float(factors[0]), rounded=alike > ALIKE)

@@ -3,7 +3,7 @@
 Where each key's value is a unit vector, what comes out is how the query shares itself out among the keys.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,8 +16,12 @@ from edgewise.checks.finding import Skip
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
 
-__all__ = ["Slope", "Weighed", "slopes", "weighed"]
+__all__ = ["Slope", "Weighed", "apart", "slopes", "steepest", "weighed"]
 
+LOOSE = 1e-3
+"""Rows that sum to one but for this are shared out among keys."""
+HARD = 100.0
+"""How much larger a key is made, that others may feel it."""
 STILL = 1e-6
 """A function is taken for linear in its values where it is so up to this share."""
 
@@ -98,6 +102,33 @@ def slopes(found: Weighed) -> list[Slope | None]:
     What a whole row or a whole column is multiplied with cancels: denominators, biases that rise with the distance.
     """
     return [_slope(found.weights[:, head], found.raw[:, head]) for head in range(found.weights.shape[1])]
+
+
+def apart(lab: "Lab", found: Weighed, route: Route) -> bool:
+    """Return whether a key's weight is not moved by another key, as where each has a sigmoid of its own.
+
+    Rows that sum to one are shared out, and are not asked again.
+    """
+    totals = found.totals[found.seeing]
+    if float((totals - 1).abs().nan_to_num(0).max()) < LOOSE:
+        return False
+    key = found.given.key
+    assert key is not None
+    other = key.clone()
+    other[:, :, 0] = -HARD * key[:, :, 0]
+    again = weighed(lab, found.given.replace(key=other), route)
+    off = (again.weights - found.weights)[..., 1:].abs().nan_to_num(0)
+    return float(off.max()) <= STILL * float(found.weights.abs().nan_to_num(0).max())
+
+
+def steepest(found: Weighed) -> list[Slope | None]:
+    """Return each head's factor as `slopes` does, or that of the odds of its weights, whichever explains them better."""
+    plain = slopes(found)
+    if not bool(((found.weights >= 0) & (found.weights < 1)).all()):
+        return plain
+    odds = slopes(replace(found, weights=found.weights / (1 - found.weights)))
+    both = zip(plain, odds, strict=True)
+    return [two if one is None or (two is not None and two.off < one.off) else one for one, two in both]
 
 
 def _slope(weights: Tensor, raw: Tensor) -> Slope | None:

@@ -10,9 +10,11 @@ from edgewise.attention.positions import slopes
 if TYPE_CHECKING:
     from edgewise.checks.lab.sites import Seen
 
-__all__ = ["Bent", "bent", "bias_of"]
+__all__ = ["LEAST", "Bent", "bent", "bias_of", "uneven"]
 
 ALIKE = 1e-3
+LEAST = 1e-9
+"""Steps that are smaller are rounding."""
 HIDES = -16.0
 """What is lower is there to hide a key, not to say how far away it is."""
 
@@ -43,30 +45,45 @@ def bent(bias: Tensor, allowed: Tensor, *, whole: bool = True) -> Bent | None:
         allowed: bool (heads, query, key)
         whole: whether it is the bias as it was given, and not what weights tell of it.
     """
-    steps = bias[..., 1:] - bias[..., :-1]
-    allowed = allowed & (bias > HIDES)
-    there = allowed[..., 1:] & allowed[..., :-1] & steps.isfinite()
-    size = float(steps.masked_fill(~there, 0).abs().max()) if bool(there.any()) else 0.0
-    if size < 1e-9:
+    steps, there, size = _steps(bias, allowed)
+    if size < LEAST:
+        allowed = allowed & (bias > HIDES)
         rows = bias.masked_fill(~allowed | ~bias.isfinite(), 0)
-        if not whole or not bool(there.any()) or float(rows.amax() - rows.amin()) < 1e-9:
+        if not whole or not bool(there.any()) or float(rows.amax() - rows.amin()) < LEAST:
             return None
         return Bent(
             "the bias of a query is the same for all its keys, so that it changes nothing",
             "a bias that falls with the distance",
             "it is made of the query's position, in place of the distance of query and key",
         )
-    off = _by_distance(steps, there)
-    if off > ALIKE * size:
-        return Bent(
-            f"the bias differs by {off:.3g} between pairs at the same distance",
-            "the same for the same distance",
-            "it is made of positions, or counted from the wrong end, in place of the distance of query and key",
-            doubtful=True,
-        )
+    off = uneven(bias, allowed)
+    if off is not None:
+        return off
     past = there & torch.ones(steps.shape[1:], dtype=torch.bool).tril(-1)
     lines = _lines(steps, past)
     return None if lines is None else _sloped(lines)
+
+
+def uneven(bias: Tensor, allowed: Tensor) -> Bent | None:
+    """Return what is wrong where a bias (heads, query, key) differs between pairs at the same distance."""
+    steps, there, size = _steps(bias, allowed)
+    off = _by_distance(steps, there)
+    if size < LEAST or off <= ALIKE * size:
+        return None
+    return Bent(
+        f"the bias differs by {off:.3g} between pairs at the same distance",
+        "the same for the same distance",
+        "it is made of positions, or counted from the wrong end, in place of the distance of query and key",
+        doubtful=True,
+    )
+
+
+def _steps(bias: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, float]:
+    """How much a bias rises from key to key, where both may be read, and the largest step."""
+    steps = bias[..., 1:] - bias[..., :-1]
+    allowed = allowed & (bias > HIDES)
+    there = allowed[..., 1:] & allowed[..., :-1] & steps.isfinite()
+    return steps, there, float(steps.masked_fill(~there, 0).abs().max()) if bool(there.any()) else 0.0
 
 
 def _by_distance(steps: Tensor, there: Tensor) -> float:

@@ -126,8 +126,8 @@ def _by_hand(lab: "Lab", route: Route, rates: dict[str, float], told: str) -> Ob
     """Dropout of weights that meet their values in a product: how many are zero, and what became of the others."""
     given = lab.given(route, length=ODD).rows([0] * COPIES)
     still = replace(route, training=False)
-    with_it = list(shares(produced(lab, given, route, dropout=True), ODD, ODD))
-    without = list(shares(produced(lab, given, still), ODD, ODD))
+    with_it = [one.double() for one in shares(produced(lab, given, route, dropout=True), ODD, ODD)]
+    without = [one.double() for one in shares(produced(lab, given, still), ODD, ODD)]
     if len(with_it) != len(without) or not with_it or with_it[0].shape != without[0].shape:
         return None
     weights, whole = with_it[0], without[0]

@@ -27,6 +27,12 @@ NAME = "normalisation"
 ONE = "the weights of each query that sees a key sum to 1"
 ODD = 7
 """A length that no width or number of heads has."""
+ROUNDED = 16
+"""Roundings of a weight: of its score, its exponential, the sum and the quotient, each at a size of a few ones."""
+FINE = 256 * torch.finfo(torch.float32).eps
+"""Weights are made in float32 as a rule, whatever a function is called with, so that none are finer than that."""
+COARSE = 1e-3
+"""What a module's weights may be off by: less is an epsilon in the denominator."""
 NO_SOFTMAX = 0.1
 """Where so much of the logarithm of the weights does not rise with query · key, they are no softmax of it."""
 
@@ -95,7 +101,7 @@ def _function(lab: "Lab", route: Route) -> _Fault | None:
     found = weighed(lab, given.replace(key=given.key[:, :1].expand_as(given.key)), route)
     totals, seeing = found.totals, found.seeing & ~found.totals.isnan()
     off = (totals - 1).abs().masked_fill(~seeing, 0)
-    if float(off.max()) <= _bar(given) or lab.declared.sinks:
+    if float(off.max()) <= _bar(given.tokens.dtype, FINE) or lab.declared.sinks:
         return _twice(found)
     batch, head, query = (int(one) for one in (off == off.max()).nonzero()[0])
     measured = f"with all values 1, head {head} gives {float(totals[batch, head, query]):.4g} at row {query}"
@@ -120,8 +126,9 @@ def _twice(found: Weighed) -> _Fault | None:
     return _Fault("H4", "the weights are a softmax of a softmax of the scores", _TEXTS[3][2])
 
 
-def _bar(given: Given) -> float:
-    return 256 * torch.finfo(given.tokens.dtype).eps if given.tokens.is_floating_point() else 1e-4
+def _bar(dtype: torch.dtype, least: float) -> float:
+    """How far a sum of weights may be from 1: by what their own dtype rounds, and by what no one would mind."""
+    return max(least, ROUNDED * torch.finfo(dtype).eps) if dtype.is_floating_point else least
 
 
 def _told(found: Weighed, measured: str) -> tuple[str, str, str]:
@@ -180,9 +187,9 @@ def _module(lab: "Lab", route: Route) -> _Fault | None:
     off = max((_off(one) for one in sums), default=0.0)
     for site, why in texts.items():
         fault = next(((kind, likely) for text, kind, likely in _TEXTS if re.search(text, why)), None)
-        if fault is not None and (off > 1e-3 or "two softmaxes" in why):
+        if fault is not None and (off > COARSE or "two softmaxes" in why):
             return _Fault(fault[0], _measured(sums, off), fault[1], site, size=off)
-    if off > 1e-3 and calls and not texts:
+    if off > COARSE and calls and not texts:
         return _Fault("H4", _measured(sums, off), "weights are changed after their softmax", calls[0].site, size=off)
     return _same_token(lab, route, next(iter(texts))) if texts else _returned(lab, route)
 
@@ -195,21 +202,23 @@ def _unseen(lab: "Lab", route: Route, given: Given, keys: list[int]) -> _Fault |
         likely = "there is no softmax between scores and values"
         return _Fault("H4", "values are multiplied with query · key as it is", likely)
     sums = [one for key in taken for one in shares(products, ODD, key)]
-    if max((_off(one) for one in sums), default=0.0) <= 1e-3:
+    if max((_off(one) for one in sums), default=0.0) <= COARSE:
         raise Skip("no softmax between two products was seen")
     return _same_token(lab, route, "")
 
 
 def _off(weights: Tensor) -> float:
-    totals = weights.sum(-1)
-    return float((totals - 1).abs().masked_fill((totals == 0) | totals.isnan(), 0).max())
+    """How far from 1 a row sums to; 0 where its own dtype's rounding explains it."""
+    totals = weights.double().sum(-1)
+    off = float((totals - 1).abs().masked_fill((totals == 0) | totals.isnan(), 0).max())
+    return off if off > _bar(weights.dtype, COARSE) else 0.0
 
 
 def _measured(sums: list[Tensor], off: float) -> str:
     worst = max(sums, key=_off, default=None)
-    if worst is None or off <= 1e-3:
+    if worst is None or off <= COARSE:
         return "the weights are not a softmax of the scores along the keys"
-    totals = worst.sum(-1)
+    totals = worst.double().sum(-1)
     at = int((totals - 1).abs().flatten().argmax())
     return f"the weights of row {at % totals.shape[-1]} sum to {float(totals.flatten()[at]):.4g}"
 
@@ -240,7 +249,7 @@ def _returned(lab: "Lab", route: Route) -> _Fault | None:
         return None
     totals = weights.double().sum(-1)
     bad = (totals - 1).abs().masked_fill((totals == 0) | totals.isnan(), 0)
-    if float(bad.max()) <= 1e-3:
+    if float(bad.max()) <= _bar(weights.dtype, COARSE):
         return None
     columns = weights.double().sum(-2)
     if float((columns - 1).abs().max()) < 1e-3:

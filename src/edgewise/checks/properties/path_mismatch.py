@@ -12,6 +12,7 @@ from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.lab.statistics import keeps_statistics
 from edgewise.checks.properties.dropped import drawn, dropped, random_in
 from edgewise.checks.properties.exactly import rounded
 from edgewise.checks.properties.examples.path_mismatch import broken, right
@@ -85,7 +86,7 @@ def _equal(lab: "Lab", route: Route) -> Route | None:
 def _compared(lab: "Lab", route: Route, other: Route) -> Observation | None:
     given = lab.given(route)
     beside = lab.given(other)
-    if route.training and _batch_norm(lab):
+    if route.training and keeps_statistics(lab, route):
         return None
     if route.training and (random_in(lab, route) or any(one.dropout for one in lab.calls(route))):
         return None  # its dropout could not be turned off
@@ -145,11 +146,6 @@ def _words(route: Route, other: Route) -> str:
     if route.mask == "ones":
         return "a mask that hides nothing changes something"
     return "it depends on how many sequences there are"
-
-
-def _batch_norm(lab: "Lab") -> bool:
-    module = lab.subject.module
-    return module is not None and any("batchnorm" in type(one).__name__.lower() for one in module.modules())
 
 
 def _attributes(lab: "Lab") -> Iterator[Observation | None]:

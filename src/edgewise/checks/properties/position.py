@@ -10,14 +10,15 @@ from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.numbers.weighing import weighed
-from edgewise.checks.properties.distance import Bent, bent, bias_of
+from edgewise.checks.properties.distance import LEAST, Bent, bent, bias_of, uneven
 from edgewise.checks.properties.examples.position import broken, right
 from edgewise.checks.properties.left_padding import shifted
-from edgewise.checks.properties.turned import Turn, far, near, same_token
+from edgewise.checks.properties.turned import Turn, far, near, same_token, varies
 from edgewise.checks.property import Property
 
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
+    from edgewise.checks.lab.sites import Seen
 
 __all__ = ["PROPERTY"]
 
@@ -62,6 +63,8 @@ def _function(lab: "Lab", route: Route) -> Observation | None:
     given = lab.given(route)
     found = weighed(lab, given.replace(tokens=torch.zeros_like(given.tokens)), route)
     weights = found.weights[0]
+    if float((found.weights - found.weights[:1]).abs().nan_to_num(0).max()) > 1e-6:
+        raise Skip("with queries of zeros its weights are still made of keys: it is no softmax of query · key")
     if not bool(weights.isfinite().all()) or weights.shape[-1] != weights.shape[-2]:
         raise Skip("with queries of zeros its weights are no numbers")
     return _biased(lab, route, bent(weights.clamp_min(1e-300).log(), weights > 1e-30, whole=False), "")
@@ -80,10 +83,30 @@ def _module(lab: "Lab", route: Route) -> Observation | None:
         return _said(lab, route, turn)
     for seen in lab.calls(route):
         bias = bias_of(seen)
-        found = None if bias is None else _biased(lab, route, bent(*bias), seen.site)
+        wrong = None if bias is None else _of_what_is_read(lab, route, seen) if _read(seen) else bent(*bias)
+        found = _biased(lab, route, wrong, seen.site)
         if found is not None:
             return found
     return _by_row(lab, route) or (_unordered(lab, route) if route == lab.plain else None)
+
+
+def _read(seen: "Seen") -> bool:
+    """Whether a bias is not the same for all sequences: then it is made of what is read, and no mere distance."""
+    bias, allowed = seen.bias, seen.allowed
+    if bias is None or bias.shape[0] == 1:
+        return False
+    both = (allowed & allowed[:1]).expand_as(bias)
+    return float((bias - bias[:1]).masked_fill(~both, 0).nan_to_num(0, 0, 0).abs().max()) > LEAST
+
+
+def _of_what_is_read(lab: "Lab", route: Route, seen: "Seen") -> Bent | None:
+    """Of a bias that is made of queries and keys: where all of them are alike, the distance alone may change it."""
+    given = same_token(lab.given(route))
+    same = next((one for one in lab.calls(route, given) if one.site == seen.site), None)
+    bias = None if same is None else bias_of(same)
+    if same is None or bias is None or varies(same.query) or varies(same.key):
+        return None
+    return uneven(*bias)
 
 
 def _said(lab: "Lab", route: Route, turn: Turn | None) -> Observation | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import log
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,8 @@ from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.numbers.factors import Sizes, alike, cause
 from edgewise.checks.numbers.products import multiplied, produced
-from edgewise.checks.numbers.projections import projection
-from edgewise.checks.numbers.weighing import slopes, weighed
+from edgewise.checks.numbers.projections import ROUGHLY, projection
+from edgewise.checks.numbers.weighing import apart, slopes, steepest, weighed
 from edgewise.checks.properties.examples.scale import broken, right
 from edgewise.checks.property import Property
 
@@ -27,6 +28,7 @@ __all__ = ["PROPERTY"]
 NAME = "scale"
 GENTLE = 0.05
 """Queries are made this small, so that a cap on the scores does not bend them."""
+DECLARED = "declared"
 STRAIGHT = 1e-2
 """Scores that rise with query · key but for this share are a multiple of it."""
 
@@ -66,10 +68,12 @@ def examine(lab: "Lab") -> Iterator[Observation]:
         found += several
     if not found:
         raise Skip(whys[0] if whys else "no attention was seen whose scores could be compared with query · key")
-    for route in dict.fromkeys(one.route for one in found):
-        here = next((one for one in found if one.route == route and not one.right), None)
-        if here is not None:
-            yield _observed(here, found)
+    wrong = [one for one in found if not one.right]
+    left = [one for one in wrong if not _by_logarithm(one, found)]
+    for route in dict.fromkeys(one.route for one in left):
+        yield _observed(next(one for one in left if one.route == route), found)
+    if wrong and not left:
+        raise Skip("scores grow with the logarithm of the number of keys, and nobody says with which factor")
 
 
 def _observed(one: _Measured, found: list[_Measured]) -> Observation:
@@ -89,6 +93,23 @@ def _observed(one: _Measured, found: list[_Measured]) -> Observation:
         one.head,
         size=one.got / wanted,
         warning=one.doubtful,
+    )
+
+
+def _by_logarithm(one: _Measured, found: list[_Measured]) -> bool:
+    """Whether the factor is as the logarithm of the number of keys, at this number and another.
+
+    So scores keep their sharpness in texts longer than those of training (Scalable-Softmax); no mistake grows like that.
+    """
+    here = [each for each in found if (each.site, each.head) == (one.site, one.head)]
+    like = [each for each in here if each.sizes.key == one.sizes.key and alike(each.got, one.got)]
+    return one.said != DECLARED and any(
+        other.route == each.route
+        and other.sizes.key != each.sizes.key
+        and alike(each.got * log(other.sizes.key), other.got * log(each.sizes.key))
+        for each in like
+        for other in here
+        if min(each.sizes.key, other.sizes.key) > 1
     )
 
 
@@ -116,7 +137,8 @@ def _function(lab: "Lab", route: Route) -> Iterator[_Measured]:
     for length in (lab.length, lab.length + 3):
         given = _gentle(lab.given(route, length=length))
         found = weighed(lab, given, route)
-        each = [(head, one) for head, one in enumerate(slopes(found)) if one is not None and one.off < STRAIGHT]
+        rising = slopes(found) if not apart(lab, found, route) else steepest(found)
+        each = [(head, one) for head, one in enumerate(rising) if one is not None and one.off < STRAIGHT]
         if not each:
             raise Skip("what weights share out does not rise with query · key")
         _, heads, query, width = given.tokens.shape
@@ -137,7 +159,7 @@ def _gentle(given: Given) -> Given:
 
 def _declared(lab: "Lab", width: int) -> tuple[float, str]:
     if lab.declared.scale is not None:
-        return lab.declared.scale, "declared"
+        return lab.declared.scale, DECLARED
     return width**-0.5, f"1/√width, and a head has width {width}"
 
 
@@ -146,30 +168,51 @@ def _module(lab: "Lab", route: Route) -> Iterator[_Measured]:
         if length != lab.length and (route != lab.plain or (lab.subject.longest or length) < length):
             continue
         given = lab.given(route, length=length)
-        calls = [one for one in lab.calls(route, given) if not one.problem]
+        try:
+            calls = [one for one in lab.calls(route, given) if not one.problem]
+        except Refused:
+            if length == lab.length:
+                raise
+            continue  # it takes lengths of one kind alone, as multiples of a block
         deep = bool(calls) and not route.cached and not lab.subject.library
         products = produced(lab, given, route) if deep else []
         steps = tuple(multiplied(lab, given, route)) if deep else ()
         for site in dict.fromkeys(one.site for one in calls):
             seen = next(one for one in calls if one.site == site)
-            yield _at(lab, route, seen, _before(seen, products), steps)
+            if not _of_means(seen, products):
+                yield _at(lab, route, seen, _before(seen, products), steps)
 
 
-def _before(seen: "Seen", products: list[Any]) -> float:
-    """What queries and keys were multiplied with before attention saw them."""
-    factor = 1.0
+def _of_means(seen: "Seen", products: list[Any]) -> bool:
+    """Whether tokens are compared with means of tokens: what was multiplied into those before shows nowhere."""
+    if not products or seen.query.shape[2] == seen.key.shape[2]:
+        return False
+    return (projection(seen.query, products) is None) != (projection(seen.key, products) is None)
+
+
+def _before(seen: "Seen", products: list[Any]) -> tuple[float, bool]:
+    """What queries and keys were multiplied with before attention saw them, and whether that is known but roughly."""
+    factor, rough = 1.0, False
     for vectors in (seen.query, seen.key):
-        found = projection(vectors, products)
-        factor *= found.factor if found is not None and not alike(found.factor, 1) else 1.0
-    return factor
+        found = projection(vectors, products, roughly=True)
+        if found is None or alike(found.factor, 1) or (found.rounded and abs(found.factor - 1) < ROUGHLY):
+            continue
+        factor *= found.factor
+        rough = rough or found.rounded
+    return factor, rough
 
 
-def _at(lab: "Lab", route: Route, seen: "Seen", before: float, steps: tuple[float, ...]) -> _Measured:
+def _at(
+    lab: "Lab", route: Route, seen: "Seen", multiplied: tuple[float, bool], steps: tuple[float, ...]
+) -> _Measured:
+    before, rough = multiplied
     got = seen.scale * before
     batch, heads, query, width = seen.query.shape
     sizes = Sizes(width, heads, query, seen.key.shape[2], batch, lab.subject.width)
     normed = _normed(seen.query) or _normed(seen.key)
     wanted, said = _declared(lab, width)
+    if rough and abs(got / wanted - 1) < ROUGHLY:
+        got = wanted
     doubtful = normed and lab.declared.scale is None
     if lab.declared.scale is None and not alike(got, wanted):
         own = _own(lab, seen, got)

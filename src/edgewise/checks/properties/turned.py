@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
     from edgewise.checks.lab.sites import Seen
 
-__all__ = ["Turn", "far", "near", "same_token"]
+__all__ = ["Turn", "far", "near", "same_token", "varies"]
 
 STILL = 1e-5
 """Vectors that differ by less than this share do not change with the position, in float32 and above."""
@@ -55,7 +55,7 @@ def near(lab: "Lab", route: Route) -> tuple[Turn | None, bool]:
     for one, twin in zip(calls, others, strict=False):
         if one.query.shape[2] != given.length or twin.query.shape != one.query.shape:
             return None, found
-        query, key, value = (_varies(each) for each in (one.query, one.key, one.value))
+        query, key, value = (varies(each) for each in (one.query, one.key, one.value))
         if value:
             return (_value_turned(one) if not found else None), found
         if not (query or key):
@@ -81,7 +81,7 @@ def far(lab: "Lab", route: Route) -> Turn | None:
             continue
         for one in calls[:1]:
             half = one.query.dtype in (torch.float16, torch.bfloat16)
-            if _varies(one.value, 0.05 if half else STILL) or not _varies(one.query):
+            if varies(one.value, 0.05 if half else STILL) or not varies(one.query):
                 return None
             scores, rough = _scores(one, last=64), HALF_ROUGH if half else FAR_ROUGH
             off = _unlike(scores)
@@ -110,7 +110,7 @@ def _far(lab: "Lab", route: Route) -> Iterator[tuple[Given, Given]]:
         yield one, other
 
 
-def _varies(vectors: Tensor, still: float = STILL) -> bool:
+def varies(vectors: Tensor, still: float = STILL) -> bool:
     """Whether vectors (batch, heads, row, width) change from row to row."""
     still = max(still, 8 * torch.finfo(vectors.dtype).eps)
     vectors = vectors.double()
@@ -128,7 +128,7 @@ def _value_turned(seen: "Seen") -> Turn | None:
     lengths = seen.value.double().norm(dim=-1)
     if not bool(((lengths - lengths[..., :1]).abs() <= STILL * lengths).all()):
         return None
-    still = "the key is not" if not _varies(seen.key) else "the query is not" if not _varies(seen.query) else ""
+    still = "the key is not" if not varies(seen.key) else "the query is not" if not varies(seen.query) else ""
     likely = f"the wrong tensor is turned: {still}" if still else "rotary positions are for queries and keys alone"
     return Turn("K1", "the value is turned by its position" + (f", {still}" if still else ""), likely, seen.site)
 
@@ -182,9 +182,9 @@ def _tempered(seen: "Seen", twin: "Seen", scores: Tensor, rough: float, last: in
 
 
 def _mistake(seen: "Seen", scores: Tensor, measured: str) -> tuple[str, str]:
-    if not _varies(seen.key):
+    if not varies(seen.key):
         return "queries are turned by their position and keys are not", "rotary positions were left out for keys"
-    if not _varies(seen.query):
+    if not varies(seen.query):
         return "keys are turned by their position and queries are not", "rotary positions were left out for queries"
     if _unlike(scores.flip(-1)) < ROUGH:
         return (

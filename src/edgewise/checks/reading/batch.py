@@ -15,6 +15,7 @@ from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.hypotheses import layouts
 from edgewise.checks.lab.movement import apart
+from edgewise.checks.lab.statistics import keeps_statistics
 
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
@@ -74,7 +75,7 @@ def _cause(lab: "Lab", route: Route, moving: set[Route]) -> _Cause:
     found = _who_reads_whom(lab, route)
     measured, cell = _told(found)
     kind, likely, sure = ("E4" if only_cached else "E1"), "", not route.training
-    if found is None:
+    if found is None or _by_statistics(lab, route, moving):
         return _Cause(kind, likely, sure, measured, cell)
     own = lab.expected(route=route).cells.cpu().numpy()[: found.cells.shape[1], : found.cells.shape[1]]
     apart_of_own = ~np.eye(len(found.cells) * own.shape[0], dtype=bool).reshape(found.cells.shape)
@@ -86,6 +87,11 @@ def _cause(lab: "Lab", route: Route, moving: set[Route]) -> _Cause:
     elif _beside(lab, route):
         likely, sure = "something beside attention mixes rows: experts with a capacity, or batch statistics", False
     return _Cause(kind, likely, sure, measured, cell)
+
+
+def _by_statistics(lab: "Lab", route: Route, moving: set[Route]) -> bool:
+    """Whether rows are mixed in training alone, where the target keeps statistics of whole batches."""
+    return route.training and replace(route, training=False) not in moving and keeps_statistics(lab, route)
 
 
 def mixing(lab: "Lab", route: Route) -> float:
