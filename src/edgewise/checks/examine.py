@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.patience import OutOfTime
@@ -68,6 +69,8 @@ def examined(one: Property, lab: "Lab") -> Examined:
             seen.extend(one.examine(noting))
     except Skip as why:
         skipped = str(why) or "it says not why"
+    except Refused as why:
+        skipped = f"it cannot be called in a way that this needs: {why}"
     except OutOfTime:
         skipped, late = "time ran out", True
     except MemoryError:

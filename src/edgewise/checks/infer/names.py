@@ -81,7 +81,7 @@ _ROLES: tuple[tuple[Role, tuple[str, ...]], ...] = (
         (
             "memory", "mem", "encoder_hidden_states", "encoder_outputs?", "encoder_out", "enc_outs?",
             "enc_outputs?", "enc", "context", "ctx", "cross", "cross_states", "cross_attention_states",
-            "encoder_states", "encoded", "source", "kv_input", "x_?kv",
+            "encoder_states", "encoded", "source", "kv_input", "x_?kv", "xa",
         ),
     ),
     (

@@ -10,11 +10,12 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from edgewise.checks.meaning.declared import Declared
-from edgewise.graphs import Graph, recognise, window
+from edgewise.graphs import Graph, documents, keys, recognise, window
 from edgewise.graphs.algebra import And, Not, Or
+from edgewise.graphs.listed import Documents, Keys
 from edgewise.graphs.rules import Window
 
-__all__ = ["Expected", "Source", "composed", "declared_graph", "expectation"]
+__all__ = ["Expected", "Source", "composed", "declared_graph", "expectation", "fitted"]
 
 Source = Literal["declared", "given", "config", "inferred"]
 
@@ -53,8 +54,27 @@ def declared_graph(declared: Declared) -> Graph | None:
 
 def expectation(graph: Graph, query: int, key: int, source: Source, says: str, *, exact: bool = True) -> Expected:
     """A graph at these lengths."""
-    cells = graph.dense(query, key)
+    cells = (fitted(graph, key) or graph).dense(query, key)
     return Expected(graph, torch.from_numpy(cells[0] if cells.ndim == 3 else cells), source, says, exact)
+
+
+def fitted(graph: Graph, key: int) -> Graph | None:
+    """The graph over so many keys, where a list in it is longer: its first entries; None where one is shorter.
+
+    Example:
+        >>> fitted(causal() & keys([True, False, True]), 2), fitted(keys([True]), 2)
+        (causal() & keys([1, 0]), None)
+    """
+    if isinstance(graph, Documents | Keys):
+        listed = documents if isinstance(graph, Documents) else keys
+        return None if graph.values.shape[-1] < key else listed(graph.values[..., :key])
+    if not isinstance(graph, Not | And | Or):
+        return graph
+    parts = [fitted(one, key) for one in ([graph.operand] if isinstance(graph, Not) else graph.operands)]
+    known = [one for one in parts if one is not None]
+    if len(known) < len(parts):
+        return None
+    return ~known[0] if isinstance(graph, Not) else _joined(graph, known)
 
 
 def composed(layers: Sequence[Bool[np.ndarray, "query query"]]) -> tuple[Graph | None, Bool[np.ndarray, "query query"]]:
@@ -79,8 +99,12 @@ def _one_more(graph: Graph) -> Graph:
     if isinstance(graph, Not):
         return ~_one_more(graph.operand)
     if isinstance(graph, And | Or):
-        first, *rest = map(_one_more, graph.operands)
-        for one in rest:
-            first = first & one if isinstance(graph, And) else first | one
-        return first
+        return _joined(graph, [_one_more(one) for one in graph.operands])
     return graph
+
+
+def _joined(graph: And | Or, operands: Sequence[Graph]) -> Graph:
+    first, *rest = operands
+    for one in rest:
+        first = first & one if isinstance(graph, And) else first | one
+    return first

@@ -9,9 +9,10 @@ from jaxtyping import Bool
 
 from edgewise.graphs import Graph, causal, full, recognise, window
 
-__all__ = ["NOTHING", "inferred"]
+__all__ = ["NOTHING", "PAST", "inferred"]
 
 NOTHING = "nothing says otherwise"
+PAST = "no output depends on a later token"
 
 
 def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarray, "query key"]]) -> tuple[Graph, str]:
@@ -43,7 +44,7 @@ def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarr
     if named is not None and not alone:
         return named, "as measured"
     if not future.any() and not alone:
-        return causal(), "no output depends on a later token"
+        return causal(), PAST
     return full(), NOTHING
 
 

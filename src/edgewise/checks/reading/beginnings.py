@@ -51,16 +51,21 @@ class Beginnings(TorchFunctionMode):
             with torch._C.DisableTorchFunction():
                 said = [one for one in args if self._are_positions(one)]
                 other = [one for one in args if not any(one is each for each in said)]
-                self.looked = bool(said) and (name == "diff" or len(said) > 1 or any(_zero(one) for one in other))
+                neighbours = len({tuple(_first_row(one).tolist()) for one in said}) > 1  # not one row with another
+                self.looked = bool(said) and (name == "diff" or neighbours or any(_zero(one) for one in other))
         return func(*args, **(kwargs or {}))
 
     def _are_positions(self, one: Any) -> bool:
         if not isinstance(one, Tensor) or one.is_floating_point() or one.dtype == torch.bool or one.dim() < 1:
             return False
         return any(
-            one.shape[-1] == part.shape[0] and bool((one.reshape(-1, one.shape[-1])[0] == part).all())
+            one.shape[-1] == part.shape[0] and bool((_first_row(one) == part).all())
             for part in self._parts
         )
+
+
+def _first_row(one: Tensor) -> Tensor:
+    return one.reshape(-1, one.shape[-1])[0]
 
 
 def _zero(one: Any) -> bool:

@@ -13,7 +13,9 @@ from edgewise.checks.calls.route import Route
 from edgewise.checks.hypotheses import DEEPEST, headed, reached
 from edgewise.checks.lab.sites import Seen
 from edgewise.checks.reading.batch import mixing
+from edgewise.checks.reading.chosen import chosen, chosen_in_call
 from edgewise.checks.reading.meant import meant_of_row, real
+from edgewise.checks.reading.narrower import narrower
 from edgewise.checks.reading.others import others_mask
 from edgewise.checks.reading.reading import Reading
 from edgewise.checks.reading.traced import Mistake, comparable, given_each_other, mistakes
@@ -103,9 +105,12 @@ def _wrong(row: Row) -> Reading | None:
     # takes away from itself moves nothing.
     if not exact or cross_only or (row.seen.whole and not row.seen.found):
         missing = np.zeros_like(missing)
+    elif row.meant.expected.source == "inferred" and missing.shape[0] == missing.shape[1]:
+        # Whether a token reads itself nobody said.
+        missing = missing & ~np.eye(len(missing), dtype=bool)
     if not (extra.any() or missing.any()) or _deeper(row) or _by_heads(row):
         return None
-    if extra.any() and _by_id(row):
+    if _by_id(row) if extra.any() else chosen(row):
         return None
     found = named(row, extra)
     if found is None:
@@ -172,6 +177,8 @@ def _hidden(lab: "Lab", route: Route, found: Sequence[Mistake], given: Given) ->
             yield Reading(route, kind, likely, measured, expected, one.differs, one.seen.site, one.head)
             return
         if one.meant.expected.source in ("declared", "config") and one.meant.expected.exact and not one.extra:
+            if narrower(one, lab.calls(route, given)) or chosen_in_call(lab, route, given, one):
+                continue
             kind, likely = one.kind or "B1", one.likely or "edges are hidden that should be there"
             measured, expected = one.words
             yield Reading(route, kind, likely, measured, expected, one.differs, one.seen.site, one.head)

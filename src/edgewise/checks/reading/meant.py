@@ -10,7 +10,7 @@ from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.route import Route
 from edgewise.checks.hypotheses import places, seen
 from edgewise.checks.lab.sites import Seen
-from edgewise.checks.meaning.expected import Expected
+from edgewise.checks.meaning.expected import Expected, fitted
 from edgewise.graphs import Graph, documents, keys
 
 if TYPE_CHECKING:
@@ -40,11 +40,13 @@ def meant_of_row(lab: "Lab", route: Route, given: Given, row: int, shape: tuple[
     """Return what a row should read after all layers."""
     expected = lab.expected(route=route)
     cells = expected.cells.cpu().numpy()
+    graph = expected.graph
     if cells.shape != shape:
-        if expected.graph is None:
+        graph = None if graph is None else fitted(graph, shape[1])
+        if graph is None:
             raise LookupError
-        cells = _dense(expected.graph, *shape)
-    graph, cells = _with_data(lab, given, row, expected.graph, cells, 0)
+        cells = _dense(graph, *shape)
+    graph, cells = _with_data(lab, given, row, graph, cells, 0)
     keep = real(given, row)
     judged = np.ones(shape[0], dtype=bool) if keep is None or len(keep) != shape[0] else keep
     return Meant(expected, graph, cells, judged)
@@ -57,15 +59,17 @@ def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Mea
         return None
     expected = lab.expected(one, route)
     cells = expected.cells.cpu().numpy()
+    graph = expected.graph
     if cells.shape != (query, key):
-        if expected.graph is None:
+        graph = None if graph is None else fitted(graph, key)
+        if graph is None:
             return None
-        cells = _dense(expected.graph, query, key)
+        cells = _dense(graph, query, key)
     if one.kind != "self":
-        return Meant(expected, expected.graph, *_of_memory(lab, given, row, cells))
+        return Meant(expected, graph, *_of_memory(lab, given, row, cells))
     if key != given.length and key == _tokens_of_memory(lab, given) and query == key:
         return _of_reader(lab, given, row, expected, cells)
-    graph, cells = _with_data(lab, given, row, expected.graph, cells, one.first)
+    graph, cells = _with_data(lab, given, row, graph, cells, one.first)
     keep = real(given, row)
     judged = np.ones(query, dtype=bool)
     if keep is not None and len(keep) >= one.first + query:

@@ -9,6 +9,7 @@ from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.given import Given
 from edgewise.checks.finding import Observation, Skip
 from edgewise.checks.hypotheses import explained
+from edgewise.checks.meaning.expected import fitted
 from edgewise.checks.reading.words import first_cell, told
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ def rectangles(lab: "Lab", name: str) -> Iterator[Observation]:
             continue
         moved = influence.moved.cpu().numpy()
         query, key = moved.shape
-        wanted = expected.graph.dense(query, key)
+        graph = fitted(expected.graph, key)
+        if graph is None:
+            continue
+        wanted = graph.dense(query, key)
         wanted = wanted[0] if wanted.ndim == 3 else wanted
         judged = np.broadcast_to(finite[:, None], moved.shape)
         differs = (moved != wanted) & judged
         if not differs.any():
             continue
-        found = explained(moved, expected.graph, rows=finite)
+        found = explained(moved, graph, rows=finite)
         if found is None or found.kind != "B1":
             continue
         cell = first_cell(differs)

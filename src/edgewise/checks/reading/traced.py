@@ -18,7 +18,7 @@ from edgewise.checks.reading.words import told
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
 
-__all__ = ["Mistake", "comparable", "given_each_other", "mistakes"]
+__all__ = ["Mistake", "comparable", "edges_of_row", "given_each_other", "mistakes"]
 
 _CALLS = 64
 """Calls of attention that are looked at, at most, on one route."""
@@ -117,6 +117,12 @@ def given_each_other(lab: "Lab", route: Route, given: Given) -> tuple[str, str] 
         if found is not None:
             return found
     return None
+
+
+def edges_of_row(one: Seen, batch: int, row: int, head: int | None) -> Bool[np.ndarray, "query key"] | None:
+    """Return the edges of one row and head of a call, of the first head for None; None where there is no such row."""
+    edges = _by_row(one, batch)
+    return None if edges is None else edges[row, 0 if head is None else head]
 
 
 def _by_row(one: Seen, batch: int) -> Any:
