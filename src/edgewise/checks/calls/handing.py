@@ -153,8 +153,9 @@ def _tell_memory(subject: Subject, given: Given, named: dict[str, Any], firsts: 
     if subject.memory is None:
         raise Refused("it reads no memory")
     memory = given.memory.transpose(0, 1) if subject.layout == "time first" and given.memory.dim() > 1 else given.memory
-    for name in (subject.memory.name, *subject.memory.also):
-        (firsts if name in firsts else named)[name] = memory
+    names = (subject.memory.name, *subject.memory.also)
+    for name, width in zip(names, subject.memory_widths or (None,) * len(names), strict=True):
+        (firsts if name in firsts else named)[name] = memory if width is None else memory[..., :width]
     mask = subject.memory_mask
     keep = given.memory_keep
     if keep is None and mask is not None and mask.required:

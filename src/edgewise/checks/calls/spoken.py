@@ -39,7 +39,8 @@ def _arguments(subject: Subject) -> list[str]:
     said = (subject.mask, subject.square_mask, subject.positions, subject.documents)
     found += [str(one) for one in said if one is not None]
     if subject.memory is not None:
-        sizes = subject.memory_sizes or ("keys", subject.memory_width or subject.width)
+        many = "/".join(map(str, dict.fromkeys(subject.memory_widths))) or subject.memory_width or subject.width
+        sizes = subject.memory_sizes or ("keys", many)
         what = "ids (batch, keys)" if subject.memory_reads == "ids" else f"floats (batch, {', '.join(map(str, sizes))})"
         found.append(f"{'='.join((subject.memory.name, *subject.memory.also))}={what}, the memory")
         found += [f"{subject.memory_mask} of the memory"] if subject.memory_mask is not None else []
@@ -104,7 +105,9 @@ def code(subject: Subject, route: Route | None, x: str, model: str) -> str:
         firsts = [f"{name}={one}" for name, one in zip(subject.main, firsts, strict=True)]
     named: dict[str, str] = {name: _short(value) for name, value in subject.fixed.items()}
     if subject.memory is not None:
-        named |= dict.fromkeys((subject.memory.name, *subject.memory.also), "memory")
+        names = (subject.memory.name, *subject.memory.also)
+        pieces = [f"memory[..., :{width}]" for width in subject.memory_widths] or ["memory"] * len(names)
+        named |= dict(zip(names, pieces, strict=True))
     named |= _masks(subject, route)
     if subject.weights is not None and route.weights is not None:
         named[subject.weights.name] = str(route.weights)

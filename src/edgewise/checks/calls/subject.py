@@ -138,6 +138,8 @@ class Subject:
     memory: Argument | None = None
     memory_reads: Literal["ids", "floats"] = "floats"
     memory_width: int | None = None
+    memory_widths: tuple[int, ...] = ()
+    """Of a memory that is handed over as keys and as values: how many of its first channels each is given."""
     memory_mask: Argument | None = None
     memory_sizes: tuple[int, ...] = ()
     """Axes after the batch of a memory that is neither ids nor (key, channels), such as a picture."""

@@ -8,6 +8,7 @@ from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.subject import Argument, Subject
 from edgewise.checks.infer.choosing import first_form, unused
 from edgewise.checks.infer.forms import mask_forms
+from edgewise.checks.infer.memories import memories
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, Trial
 from edgewise.checks.lab.sampling import sampled
@@ -21,8 +22,9 @@ def memory(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
         if subject.memory is not None or one.name in subject.fixed:
             continue
         argument = Argument(one.name, "memory", "batch key channels")
-        tried = subject.replace(memory=argument, memory_width=subject.width)
-        subject = tried if trial.answer(tried, sampled(tried, BATCH)) is not None else unused(subject, one, trial)
+        several = memories(subject.replace(memory=argument))
+        fits = next((one for one in several if trial.answer(one, sampled(one, BATCH)) is not None), None)
+        subject = unused(subject, one, trial) if fits is None else fits
     if subject.memory is None or subject.memory_mask is not None or subject.memory_sizes:
         return subject
     given = sampled(subject, BATCH)
