@@ -104,6 +104,45 @@ def test_steps_that_are_right_are_right(observed, places, window):
     assert not observed(Cached("", places, window), only=[PROPERTY.name])
 
 
+class Padded(Layer):
+    """Steps with padding on the left: "" is right; else the place of a step counts pads, or its mask forgets them."""
+
+    def __init__(self, kind=""):
+        super().__init__()
+        self.kind, self.table, self.norm = kind, nn.Embedding(64, 16), nn.LayerNorm(16)
+
+    def forward(self, x, mask=None, cache=None):
+        past, new = (cache[0].shape[2] if cache else 0), x.shape[1]
+        keep = torch.ones(len(x), past + new, dtype=torch.bool) if mask is None else mask.bool()
+        places = (keep.cumsum(1) - 1).clamp_min(0)[:, past:]
+        if cache and self.kind == "places":
+            places = (keep[:, past:].cumsum(1) - 1 + past).clamp_min(0)
+        query, key, value = self.projected(self.norm(x + self.table(places)))
+        if cache:
+            key, value = torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2)
+        edges = causal(new, past + new) & keep[:, None, None]
+        if cache and new == 1 and self.kind == "mask":
+            edges = torch.ones_like(edges)
+        return self.mixed(attended(query, key, value, edges)), (key, value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (
+            "places",
+            ("L1", "position: with a cache it is counted otherwise than without: the cached length counts pads"),
+        ),
+        ("mask", ("L3", "the mask of a step: token 3 reads 0…3, in place of 2, 3")),
+    ],
+)
+def test_steps_after_padding_that_count_or_read_it_are_told_by_cause(observed, kind, told):
+    assert not observed(Padded(), only=[PROPERTY.name])
+    found = observed(Padded(kind), only=[PROPERTY.name])
+    assert {one.kind for one in found} == {told[0]}
+    assert all(one.route.mask == "left" and one.likely.startswith(told[1]) for one in found), found
+
+
 class Ring(Layer):
     def __init__(self, slots, window=3):
         super().__init__()
