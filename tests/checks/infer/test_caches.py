@@ -45,3 +45,18 @@ def test_a_cache_that_is_never_filled_is_none():
             return self.attended(x)
 
     assert subject_of(Idle()).caching is None
+
+
+def test_a_step_of_its_own_that_hides_nothing_is_fed_one_token_at_a_time():
+    class Both(callees.Layer):
+        def forward(self, x):
+            return self.attended(x, causal=True)
+
+        def step(self, x, cache):
+            new = self.project(x)
+            past = new if cache is None else torch.cat([cache, new], dim=1)
+            return self.attended(x, past), past
+
+    subject = subject_of(Both())
+    assert subject.caching.single
+    assert "of step, one token at a time" in str(subject)

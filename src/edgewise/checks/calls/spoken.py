@@ -91,6 +91,7 @@ def _from(subject: Subject) -> str:
     method = "" if caching.method == subject.method else f" of {caching.method}"
     first = {"": "None", "list": "[]", "dict": "{}", "transformers": "DynamicCache()"}.get(caching.first, caching.first)
     asked = "".join(f", {name}={value}" for name, value in caching.asked.items())
+    method += ", one token at a time" if caching.single else ""
     back = "changed in place" if caching.returned is None else f"returned as {'.'.join(map(str, caching.returned))}"
     return f"{caching.name}{method} (first {first}, {back}{asked})"
 

@@ -79,6 +79,8 @@ class Caching:
     """Further arguments that ask for it, like use_cache=True."""
     mask: Literal["whole", "new"] = "whole"
     """Whether a mask is over all tokens so far, or over the new ones."""
+    single: bool = False
+    """Whether it is fed one token at a time: of several at once a method of its own makes something else."""
 
 
 @dataclass(frozen=True)

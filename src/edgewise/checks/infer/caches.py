@@ -42,7 +42,7 @@ def cached(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Su
         if found is not None:
             found = _beside(subject, found, trial)
             argument = Argument(caching.name, "cache", required=subject.cache is not None and subject.cache.required)
-            return _masked(subject.replace(caching=found, cache=argument), trial)
+            return _masked(_single(subject.replace(caching=found, cache=argument), trial), trial)
         if trial.left <= 0:
             break
     return subject
@@ -85,6 +85,19 @@ def _firsts(module: nn.Module | None) -> Iterator[str]:
             if not wants and inspect.signature(make).parameters:
                 yield f"{name}(batch)"
     yield from ("", "dict", "list")
+
+
+def _single(subject: Subject, trial: Trial) -> Subject:
+    """Whether a step beside the whole reads one token at a time: several at once come out otherwise than there."""
+    caching = subject.caching
+    if caching is None or caching.method in ("", "forward", subject.method):
+        return subject
+    given = sampled(subject, BATCH)
+    several, whole = (trial.answer(subject, given, replace(PLAIN, cached=one)) for one in ((given.length,), ()))
+    if several is None or whole is None or several.out.shape != whole.out.shape:
+        return subject
+    same = torch.allclose(several.out.double(), whole.out.double(), rtol=1e-3, atol=1e-4, equal_nan=True)
+    return subject if same else subject.replace(caching=replace(caching, single=True))
 
 
 def _beside(subject: Subject, caching: Caching, trial: Trial) -> Caching:

@@ -92,6 +92,8 @@ def _caches(subject: Subject, length: int) -> list[tuple[int, ...]]:
     """A prompt and single tokens, single tokens alone, and chunks of uneven length where more than a step is taken."""
     if subject.caching is None:
         return []
+    if subject.caching.single:
+        return [(1,) * length]
     prompt = max(1, length // 2 - 1)
     found = [(prompt, *(1,) * (length - prompt)), (1,) * length]
     stepwise = subject.caching.method not in ("", "forward")
