@@ -1,4 +1,4 @@
-"""What a memory may be, ids or floats of a width: tried by what the target reads and by the shapes of its parameters."""
+"""What a memory may be: ids or floats of a width, by what the target reads and the shapes of its parameters."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Whether a target learns from what it reads in training, without a step: batch statistics, a spectral norm's vectors."""
+"""Whether a target learns from what it reads in training, without a step: batch statistics, a spectral norm."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

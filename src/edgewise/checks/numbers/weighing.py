@@ -122,7 +122,7 @@ def apart(lab: "Lab", found: Weighed, route: Route) -> bool:
 
 
 def steepest(found: Weighed) -> list[Slope | None]:
-    """Return each head's factor as `slopes` does, or that of the odds of its weights, whichever explains them better."""
+    """Return each head's factor as `slopes` does, or that of the odds of its weights, whichever fits better."""
     plain = slopes(found)
     if not bool(((found.weights >= 0) & (found.weights < 1)).all()):
         return plain

@@ -99,7 +99,7 @@ def _observed(one: _Measured, found: list[_Measured]) -> Observation:
 def _by_logarithm(one: _Measured, found: list[_Measured]) -> bool:
     """Whether the factor is as the logarithm of the number of keys, at this number and another.
 
-    So scores keep their sharpness in texts longer than those of training (Scalable-Softmax); no mistake grows like that.
+    So scores keep their sharpness in texts longer than those of training (Scalable-Softmax); no mistake grows so.
     """
     here = [each for each in found if (each.site, each.head) == (one.site, one.head)]
     like = [each for each in here if each.sizes.key == one.sizes.key and alike(each.got, one.got)]
@@ -202,9 +202,7 @@ def _before(seen: "Seen", products: list[Any]) -> tuple[float, bool]:
     return factor, rough
 
 
-def _at(
-    lab: "Lab", route: Route, seen: "Seen", multiplied: tuple[float, bool], steps: tuple[float, ...]
-) -> _Measured:
+def _at(lab: "Lab", route: Route, seen: "Seen", multiplied: tuple[float, bool], steps: tuple[float, ...]) -> _Measured:
     before, rough = multiplied
     got = seen.scale * before
     batch, heads, query, width = seen.query.shape
