@@ -41,3 +41,4 @@ def test_a_fault_is_named(case):
 def test_what_is_right_is_not_flagged(case):
     report = check(case.build(True), **case.declared)
     assert not report.findings, str(report)
+    assert not any(one.mistake for one in report.results), str(report)

@@ -140,6 +140,24 @@ def attention_both_ways_that_can_go_on_token_by_token():
     return Layer()
 
 
+@trap(layout="time first", mask="mask:hide")
+def queries_of_its_own_that_read_what_an_encoder_made_of_the_tokens():
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder, self.decoder = (kind(16, 4, 32) for kind in _LAYERS)
+            self.own = nn.Parameter(torch.randn(5, 1, 16))
+
+        def forward(self, src, mask=None):
+            memory = self.encoder(src, src_key_padding_mask=mask)
+            return self.decoder(self.own.expand(-1, src.size(1), -1), memory, memory_key_padding_mask=mask)
+
+    return Layer()
+
+
+_LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
+
+
 @trap(length=16)
 def shifted_windows_of_a_picture_that_hide_with_minus_a_hundred():
     class Layer(nn.Module):

@@ -259,7 +259,8 @@ class Lab:
         try:
             return self._asked(given, route, seed=seed)
         except Refused as why:
-            self.refused.setdefault(route, str(why))
+            if given.length == self.length:  # another length may be none that the target takes
+                self.refused.setdefault(route, str(why))
             return why
 
     def _roundings(self, given: Given, route: Route) -> float:

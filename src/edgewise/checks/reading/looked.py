@@ -14,6 +14,7 @@ from edgewise.checks.hypotheses import DEEPEST, headed, reached
 from edgewise.checks.lab.sites import Seen
 from edgewise.checks.reading.batch import mixing
 from edgewise.checks.reading.chosen import chosen, chosen_in_call
+from edgewise.checks.reading.faint import faint
 from edgewise.checks.reading.meant import meant_of_row, real
 from edgewise.checks.reading.narrower import narrower
 from edgewise.checks.reading.others import others_mask
@@ -98,7 +99,7 @@ def _numbers(lab: "Lab", given: Given, route: Route, row: int) -> Bool[np.ndarra
 
 
 def _wrong(row: Row) -> Reading | None:
-    extra, missing = row.extra, row.missing
+    extra, missing = row.extra, row.missing & ~faint(row)
     exact = row.meant.expected.exact or row.meant.expected.source == "declared"
     cross_only = row.lab.subject.memory is not None and not any(one.kind == "self" for one in row.seen.calls)
     # Where every mask is right no edge is hidden, whatever else holds tokens back: a first token that a running mean
@@ -126,11 +127,10 @@ def _wrong(row: Row) -> Reading | None:
 def _by_id(row: Row) -> bool:
     """Return whether pads are told by their id as well as by the mask, as where positions are counted over real ids.
 
-    Then another id in their place is a real token to that count. Every mask is right, and which other id stands there
-    makes no difference.
+    Then another id in their place is a real token to that count, and which other id stands there makes no difference.
     """
     subject, keep = row.lab.subject, real(row.given, row.row)
-    if subject.reads != "ids" or subject.pad is None or keep is None or not row.seen.whole or row.seen.found:
+    if subject.reads != "ids" or subject.pad is None or keep is None:
         return False
     if len(keep) != row.extra.shape[1] or row.extra[:, keep].any():
         return False

@@ -105,7 +105,8 @@ def _of_reader(lab: "Lab", given: Given, row: int, expected: Expected, cells: An
 
 
 def _of_memory(lab: "Lab", given: Given, row: int, cells: Any) -> tuple[Any, Any]:
-    keep = given.memory_keep
+    # Without a memory of its own it is the tokens, once encoded, that queries of a model's own read.
+    keep = given.keep if given.memory is None else given.memory_keep
     if keep is not None and keep.shape[1] == cells.shape[1] and not lab.declared.pads_attended:
         cells = cells & keep[row].cpu().numpy()[None]
     own = real(given, row)

@@ -83,5 +83,19 @@ def taken(lab: "Lab", **fixed: Any) -> list[Route]:
     """Return the routes to look at: those that are so and that the target takes, padded ones last."""
     found = sorted(lab.where(**fixed), key=lambda one: one.mask in ("left", "right"))
     if not found and not lab.takes(lab.plain):
-        raise Skip(f"it cannot be called as it was thought to be: {lab.refused.get(lab.plain, 'no route is taken')}")
+        raise Skip(
+            f"it cannot be called as it was thought to be{_square(lab)}: "
+            f"{lab.refused.get(lab.plain, 'no route is taken')}"
+        )
     return found
+
+
+def _square(lab: "Lab") -> str:
+    """Return what may be the reason where as many tokens as channels are the only number that is taken."""
+    subject = lab.subject
+    if subject.reads != "floats" or not subject.width == subject.length == subject.longest:
+        return ""
+    return (
+        f": it answers for {subject.width} tokens of {subject.width} numbers and no other number of tokens, so it may "
+        "take channels before tokens (then hand over a module that transposes) or that length alone (then say length=)"
+    )
