@@ -121,6 +121,7 @@ class Padded(Layer):
         if cache:
             key, value = torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2)
         edges = causal(new, past + new) & keep[:, None, None]
+        edges = edges | ~edges.any(-1, keepdim=True)  # a pad on the left reads all there is
         if cache and new == 1 and self.kind == "mask":
             edges = torch.ones_like(edges)
         return self.mixed(attended(query, key, value, edges)), (key, value)

@@ -69,9 +69,11 @@ def _cause(lab: "Lab", route: Route, whole: Route, given: Given, row: int, query
     first = stops(route.cached, given.length)[0]
     inside = inside_of(lab, route, whole, given)
     there, here = (lab.influence(one, row=row).moved for one in (route, whole))
-    apart = ~torch.eye(len(here), dtype=torch.bool)
-    if bool(((there != here) & apart).any()):
-        at = int(((there != here) & apart).any(1).nonzero()[0])
+    differ = (there != here) & ~torch.eye(len(here), dtype=torch.bool)
+    if given.keep is not None and given.keep.shape[1] == len(differ):
+        differ = differ & given.keep[row].cpu()[:, None]  # what a pad reads is nobody's concern
+    if bool(differ.any()):
+        at = int(differ.any(1).nonzero()[0])
         told = f"token {at} reads {listed(there[at])}, in place of {listed(here[at])}"
         if inside is not None and inside.kind == "L2":
             return inside._replace(words=f"{inside.words}: {told}")
