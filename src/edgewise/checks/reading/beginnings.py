@@ -58,10 +58,7 @@ class Beginnings(TorchFunctionMode):
     def _are_positions(self, one: Any) -> bool:
         if not isinstance(one, Tensor) or one.is_floating_point() or one.dtype == torch.bool or one.dim() < 1:
             return False
-        return any(
-            one.shape[-1] == part.shape[0] and bool((_first_row(one) == part).all())
-            for part in self._parts
-        )
+        return any(one.shape[-1] == part.shape[0] and bool((_first_row(one) == part).all()) for part in self._parts)
 
 
 def _first_row(one: Tensor) -> Tensor:

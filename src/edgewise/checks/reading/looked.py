@@ -121,7 +121,14 @@ def _wrong(row: Row) -> Reading | None:
         if other is not None:
             kind, likely = given_each_other(row.lab, row.route, row.given) or other.cause
             found = replace(found, kind=kind, likely=likely)
+    said = row.lab.subject.mask
+    if found.kind == "G1" and said is not None and said.form == "keep" and said.name in _UNSAID:
+        found = replace(found, likely=f"{found.likely}; or True hides here by design: then say mask='{said.name}:hide'")
     return found
+
+
+_UNSAID = ("mask", "masks", "src_mask", "x_mask")
+"""Names of masks that do not say what True means: real in most code, padding in some, as in DETR's."""
 
 
 def _by_id(row: Row) -> bool:
