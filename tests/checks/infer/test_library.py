@@ -85,3 +85,21 @@ def test_the_mask_of_the_text_is_found_beside_those_of_sounds_and_pictures(name)
     subject = subject_of(tiny_target(name))
     assert subject.mask is not None
     assert (subject.main, subject.mask.name) == (("input_ids",), "attention_mask")
+
+
+@pytest.mark.parametrize("name", ["idefics", "kosmos-2", "blip-2", "instructblip"])
+def test_a_model_that_wants_a_picture_is_read_beside_one(name):
+    subject = subject_of(tiny_target(name))
+    assert subject.mask is not None
+    assert (subject.reads, subject.main, subject.mask.name) == ("ids", ("input_ids",), "attention_mask")
+    given = sampled(subject)
+    out = answer(subject, given, Route()).out
+    assert out.shape[:2] == (2, subject.length)
+    padded = given.replace(keep=torch.ones(2, subject.length, dtype=torch.bool))
+    torch.testing.assert_close(answer(subject, padded, Route(mask="ones")).out, out)
+
+
+def test_what_hears_beside_what_was_said_is_read_by_what_it_hears():
+    subject = subject_of(tiny_target("parakeet_rnnt"))
+    assert (subject.reads, subject.main) == ("features", ("input_features",))
+    assert "decoder_input_ids" in subject.fixed

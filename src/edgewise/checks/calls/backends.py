@@ -44,7 +44,8 @@ def backed(subject: Subject, backend: str | None) -> Generator[None]:
 
 
 def _configs(module: Any) -> list[Any]:
-    found = {id(one.config): one.config for one in module.modules() if hasattr(one, "config")}
+    held = (getattr(one, "config", None) for one in module.modules())
+    found = {id(one): one for one in held if hasattr(one, "__dict__")}
     parts = [part for one in found.values() for part in vars(one).values() if hasattr(part, "_attn_implementation")]
     every = {id(one): one for one in (*found.values(), *parts) if hasattr(one, "_attn_implementation")}
     return list(every.values())

@@ -1,5 +1,6 @@
 """What a model of the transformers library may read, from its config and the names its forward pass takes."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ from torch import Tensor, nn
 
 from edgewise.checks.calls.backends import backends_of
 from edgewise.checks.calls.subject import Argument, Path, Subject
+from edgewise.checks.infer.beside import besides
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.tracing.tiny import feeds
 from edgewise.tracing.tiny import number as first_number
@@ -68,6 +70,10 @@ def library_readings(bare: Subject, takes: dict[Role, list[Taken]], told: dict[s
             fixed={**subject.fixed, "output_hidden_states": True}, output=_HIDDEN[bool(subject.memory)]
         )
 
+    if "input_ids" in names and "pixel_values" in inspect.signature(module.forward).parameters:
+        for one in besides(module):
+            yield bare.replace(target=one, reads="ids", main=("input_ids",))
+
 
 _HIDDEN: tuple[Path, Path] = (("hidden_states", -1), ("decoder_hidden_states", -1))
 
@@ -102,6 +108,9 @@ def _offers(bare: Subject, names: set[str], module: nn.Module) -> Iterator[Subje
                 memory_sizes=sizes,
                 fixed={**bare.fixed, **others},
             )
+            if "decoder_input_ids" in feed:  # for one that says what it heard beside what was said, not after it
+                said = {"decoder_input_ids": feed["decoder_input_ids"]}
+                yield bare.replace(reads="features", main=(heard,), sizes=sizes, fixed={**bare.fixed, **others, **said})
         elif "input_ids" in feed:
             yield bare.replace(reads="ids", main=("input_ids",), fixed={**bare.fixed, heard: feed[heard], **others})
         else:

@@ -11,9 +11,11 @@ from torch import nn
 from edgewise.checks.calls.calling import Refused, answer, call, held
 from edgewise.checks.calls.frozen import drawn
 from edgewise.checks.calls.subject import Subject
+from edgewise.checks.infer.beside import Beside
 from edgewise.checks.infer.caches import cached
 from edgewise.checks.infer.functions import functions, more_shapes, sized
 from edgewise.checks.infer.library import is_library, library_readings, library_takes
+from edgewise.checks.infer.memories import crossed
 from edgewise.checks.infer.names import Role, Taken, parameters, role_of, roles
 from edgewise.checks.infer.optional import optional
 from edgewise.checks.infer.plain import first_call
@@ -59,11 +61,14 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
     trial = Trial(seconds)
     declared = declared or Declared()
     bare, takes = _bare(called, declared, told)
+    bare, takes = crossed(bare, takes) or (bare, takes)
     candidates = _candidates(bare, told)
     if bare.module is not None and is_library(bare.module):
         candidates = library_readings(bare, takes, told)
         takes = library_takes(bare.module, takes)
     subject = first_call(candidates, takes, trial)
+    if subject is not None and isinstance(subject.target, Beside):
+        takes = library_takes(subject.target, roles(parameters(subject.target.forward)))
     if subject is None:
         raise ArgumentError(_refusal(bare, takes, trial))
     return _whole(subject, takes, declared, told, trial)
@@ -102,6 +107,8 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
         dtype=dtype,
         device=device,
         fixed=_fixed(called.target, told, declared, takes),
+        memory_reads=told.get("memory_reads", "floats"),
+        memory_width=told.get("memory_width"),
         inner=() if module is not None else tuple(_inner(called.target)),
         notes=called.notes,
     )
@@ -184,7 +191,7 @@ def _whole(
     kind = (
         "function" if subject.reads == "qkv" else "model" if subject.reads in ("ids", "pixels", "features") else "layer"
     )
-    plain = {name: told[name] for name in ("pad", "memory_reads", "memory_width") if name in told}
+    plain = {name: told[name] for name in ("pad",) if name in told}
     if "pad" not in told and declared.pad is not None:
         plain["pad"] = declared.pad
     by_id = declared.pad is not None and subject.reads == "ids" and subject.mask is None

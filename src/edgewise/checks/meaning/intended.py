@@ -73,7 +73,7 @@ def intended(subject: Subject, site: str = "", kind: str = "self", layer: int | 
 
 def chooses(config: Any) -> bool:
     """Whether a config says that layers pick the keys that they read: so many of them, by an index of scores."""
-    parts = [one for one in (config, getattr(config, "text_config", None)) if one is not None]
+    parts = [one for one in (config, getattr(config, "text_config", None)) if hasattr(one, "__dict__")]
     return any(_CHOOSING.fullmatch(name) and value for one in parts for name, value in vars(one).items())
 
 
