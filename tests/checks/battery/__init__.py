@@ -3,7 +3,20 @@
 Each file holds one or two families. `CASES` is all of them; a case builds its target with `build(ok)`.
 """
 
-from battery import arithmetic, batches, controls, designs, future, heads, masks, padding, paths, patterns, positions
+from battery import (
+    arithmetic,
+    batches,
+    controls,
+    designs,
+    future,
+    heads,
+    masks,
+    numbers,
+    padding,
+    paths,
+    patterns,
+    positions,
+)
 from battery.case import CASES, Case
 
 __all__ = [
@@ -16,6 +29,7 @@ __all__ = [
     "future",
     "heads",
     "masks",
+    "numbers",
     "padding",
     "paths",
     "patterns",

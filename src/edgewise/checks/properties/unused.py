@@ -1,5 +1,6 @@
 """Projections of attention of which a part is computed and never used: seen by gradients that are nothing but zero."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,8 +30,7 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
     )
     if owner is None:
         return "", 0
-    linears = {name: one for name, one in owner.named_modules() if isinstance(one, nn.Linear) and _near(name)}
-    weights = {name: one.weight for name, one in linears.items() if one.weight.requires_grad}
+    weights = {name: one for name, one in _weights(owner) if one.requires_grad}
     if not weights:
         return "", 0
     given = lab.given(route)
@@ -47,6 +47,14 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
             return name, still
     missing = [name for (name, _), one in zip(weights.items(), got, strict=True) if one is None]
     return (missing[0], weights[missing[0]].shape[0]) if missing and _twins(seen) else ("", 0)
+
+
+def _weights(owner: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Of each projection that has a weight; one that is computed anew each time, as a norm's, is no parameter."""
+    for name, one in owner.named_modules():
+        held = dict(one.named_parameters(recurse=False))
+        if isinstance(one, nn.Linear) and _near(name) and "weight" in held:
+            yield name, held["weight"]
 
 
 def _near(name: str) -> bool:
