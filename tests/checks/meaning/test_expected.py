@@ -138,3 +138,19 @@ def test_a_decoder_made_of_an_encoder_is_expected_to_be_causal_at_every_site():
     lab = lab_of(tiny("roformer", task="causal").model)
     assert str(lab.expected()) == "causal() (config: config.is_decoder=True)"
     assert {lab.expected(call).graph for call in lab.calls(lab.plain)} == {causal()}
+
+
+def test_a_picture_of_which_some_places_are_never_read_has_its_own_length():
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 16, 8, stride=8)
+
+        def forward(self, pixel_values):
+            x = nn.functional.pad(self.conv(pixel_values).flatten(2).mT, (0, 0, 0, 12))
+            x, keep = x[:, None], torch.arange(28).expand(28, 28) < 16
+            return nn.functional.scaled_dot_product_attention(x, x, x, keep)[:, 0]
+
+    found = lab_of(Patches()).expected()
+    assert found.cells.shape == (28, 28)
+    assert found.cells.sum() == 28 * 16

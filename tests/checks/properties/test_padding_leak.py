@@ -223,3 +223,23 @@ def test_the_example_is_caught_and_its_mended_twin_is_not(named):
     assert {name for name, _ in found} == {PROPERTY.name}
     assert {kind for _, kind in found} <= set(PROPERTY.kinds)
     assert not named(right.target, **right.declared)
+
+
+class Spoken(Layer):
+    """A convolution before attention, and attention over sounds, of which there are more than tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(16, 16, 3, padding=1)
+
+    def forward(self, x, attention_mask=None):
+        x = x + self.conv(x.mT).mT
+        query, key, value = self.projected(x)
+        keep = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+        x = self.mixed(attended(query, key, value, keep))
+        longer = self.projected(x.repeat_interleave(2, 1))
+        return x, self.mixed(attended(*longer, None))
+
+
+def test_a_convolution_that_reads_padding_is_told_from_a_mask_that_is_not_applied(named):
+    assert set(named(Spoken(), only=SIGHTS, graph="full()")) == {("padding-leak", "D4")}

@@ -36,7 +36,7 @@ def masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Sub
         # What is a square for all sequences may be another for each: then it can tell padding.
         wide = (Argument(squared.name, squared.form, shape, squared.dtype, squared.required) for shape in _WIDE)
         return _also_square(first_form(subject, "mask", wide, given, trial) or subject, trial)
-    for one in _likeliest(subject, takes.get("mask", [])):
+    for one in takes.get("mask", []):
         if one.name in subject.fixed:
             continue
         numbers, turned = subject.library == "transformers", subject.layout == "time first"
@@ -58,12 +58,6 @@ def masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Sub
 
 
 _WIDE = ("batch 1 1 key", "batch 1 key")
-
-
-def _likeliest(subject: Subject, several: list[Taken]) -> list[Taken]:
-    """Masks in order; of a model of the library, the one of tokens has one name everywhere, and others come after."""
-    named = ("attention_mask", "decoder_attention_mask") if subject.library == "transformers" else ()
-    return sorted(several, key=lambda one: one.name not in named)
 
 
 def _also_square(subject: Subject, trial: Trial) -> Subject:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice, product
 from typing import Any
 
+import torch
+
 from edgewise.checks.calls.results import at, axes_of, finite, leaves, whole_in
 from edgewise.checks.calls.subject import WHOLE, Argument, Path, Subject
 from edgewise.checks.infer.forms import (
@@ -13,6 +15,7 @@ from edgewise.checks.infer.forms import (
     position_forms,
     square_forms,
 )
+from edgewise.checks.infer.memories import memories
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, Trial
 from edgewise.checks.lab.sampling import sampled
@@ -26,7 +29,8 @@ MOST = 60
 def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], trial: Trial) -> Subject | None:
     """The first candidate that answers for each token, with what it must be given; None where none answers.
 
-    One that answers with numbers goes before one that answers with NaN, and that before one answer for all tokens.
+    One that answers with numbers goes before one that answers with NaN or by something else than what it reads, and
+    that before one answer for all tokens.
     """
     second: Subject | None = None
     third: Subject | None = None
@@ -39,12 +43,24 @@ def first_call(candidates: Iterator[Subject], takes: dict[Role, list[Taken]], tr
             if found is None:
                 third = third or _pooled(subject, trial)
                 continue
-            if found.finite:
+            if found.finite and not _unmoved(found, trial):
                 return found
             second = second or found
         if trial.left <= 0:
             break
     return second or third
+
+
+def _unmoved(subject: Subject, trial: Trial) -> bool:
+    """Whether other tokens move nothing: the answer is the memory's, with as many places as tokens by chance."""
+    if subject.memory is None:
+        return False
+    given = sampled(subject, BATCH)
+    other = given.replace(tokens=sampled(subject, BATCH, seed=1).tokens)
+    one, two = (trial.returned(subject, each) for each in (given, other))
+    if one is None or two is None or subject.output is None:
+        return False
+    return torch.equal(at(one[0], subject.output), at(two[0], subject.output))
 
 
 def _pooled(subject: Subject, trial: Trial) -> Subject | None:
@@ -130,7 +146,9 @@ def needed(subject: Subject, takes: dict[Role, list[Taken]]) -> Iterator[Subject
             elif getattr(subject, field) is None:
                 ways.append((field, list(forms)))
     for chosen in product(*(forms for _, forms in ways)):
-        yield subject.replace(fixed=fixed, **{field: form for (field, _), form in zip(ways, chosen, strict=True)})
+        parts = {field: form for (field, _), form in zip(ways, chosen, strict=True)}
+        made = subject.replace(fixed=fixed, **parts)
+        yield from memories(made) if "memory" in parts else (made,)
 
 
 def _forms(role: Role, one: Taken, subject: Subject) -> tuple[str, list[Any]]:

@@ -161,7 +161,9 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
         found = _without_a_name(lab, [cells, *_of_other_inputs(lab)])
         if found is not None:
             return found
-    return expectation(graph, length, length, "inferred", why, exact=not _unnamed(lab, why))
+    # What reads no tokens may have more places than those: a graph that names them is of that length.
+    places = graph.length or length
+    return expectation(graph, places, places, "inferred", why, exact=not _unnamed(lab, why))
 
 
 def _without_a_name(lab: "Lab", rows: list[np.ndarray]) -> Expected | None:
@@ -204,8 +206,10 @@ def _elsewhere(lab: "Lab") -> list[np.ndarray | None]:
     """The edges of other routes that may be right where the plain one is wrong; only the fully real rows of masks."""
     routes = [one for one in lab.routes if one.dtype is None and not one.packed and one.mask in ("none", "ones")]
     told = _told(lab)
-    # Where every token comes by itself there is no later one to read, whatever is meant.
-    routes = [one for one in routes if set(one.cached) != {1}]
+    if told:
+        # Where every token comes by itself there is no later one to read; that a target keeps what it has read says
+        # that it is causal, unless that is the caller's to say.
+        routes = [one for one in routes if set(one.cached) != {1}]
     if lab.subject.library == "transformers":
         # Single tokens have nobody after them to read, and some of these models read both ways and keep a memory.
         routes = [one for one in routes if not one.cached]

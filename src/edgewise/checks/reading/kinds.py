@@ -37,7 +37,7 @@ def named(row: Row, extra: Cells) -> Reading | None:
         return row.reading(together.kind, together.likely, site=mistake.seen.site if mistake else "")
     if mistake is not None:
         return _of_mistake(row, mistake, extra)
-    if extra.any() and row.seen.whole:
+    if extra.any() and (row.seen.whole or _padding_hidden(row, extra)):
         beside = _beside(row, extra)
         return None if beside is None else row.reading(*beside)
     found = _by_movement(row)
@@ -95,6 +95,16 @@ def _beside(row: Row, extra: Cells) -> tuple[str, str] | None:
     if _future(extra):
         return "A3", words + "reads later tokens"
     return None
+
+
+def _padding_hidden(row: Row, extra: Cells) -> bool:
+    """Return whether padding is read though every call of attention over the tokens hides it.
+
+    Calls over something else, such as sounds made from the tokens, are not compared with anything.
+    """
+    over = [one for one in row.seen.calls if one.query.shape[2] == one.key.shape[2] == row.given.length]
+    unknown = any(one.problem for one in row.seen.calls) or bool(row.lab.unexplained(row.route))
+    return bool(over) and _pads(row, extra) and not row.seen.found and not unknown
 
 
 def _by_place(row: Row, extra: Cells) -> tuple[str, str]:
