@@ -82,6 +82,16 @@ def test_what_sums_to_one_is_right(observed, name, where):
     assert not observed(attention if where == "function" else in_layer(attention), only=[PROPERTY.name])
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_hides_no_wrong_denominator(observed, dtype):
+    def weights(divided):
+        return in_layer(lambda q, k, v: (divided(scores(q, k, hidden=True).float().exp())).to(q.dtype) @ v).to(dtype)
+
+    assert not observed(weights(lambda e: e / e.sum(-1, keepdim=True)), only=[PROPERTY.name])
+    found = observed(weights(lambda e: e / (1 + e.sum(-1, keepdim=True))), only=[PROPERTY.name])
+    assert {one.kind for one in found} == {"H4"}
+
+
 def padded(mask):
     class Masked(Layer):
         def forward(self, x, attention_mask=None):

@@ -29,7 +29,7 @@ def memories(subject: Subject) -> Iterator[Subject]:
     named = _IDS.fullmatch(subject.memory.name.lower()) is not None
     yield from ids if named else []
     several = [subject.width] if subject.library else [subject.width, *widths(subject.module)]
-    for width in dict.fromkeys(one for one in several if one):
+    for width in dict.fromkeys([one for one in several if one] or [None]):
         yield subject.replace(memory_width=width)
     yield from ids if not named else []
 
