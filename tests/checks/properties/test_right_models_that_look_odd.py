@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import edgewise
-from edgewise.checks.meaning.intended import chooses
+from edgewise.checks.meaning.intended import chooses, said
 from edgewise.checks.properties.examples.layer import Layer, attended, causal
 from edgewise.checks.reading.fills import Fills
 
@@ -88,3 +88,15 @@ def test_a_config_says_that_keys_are_picked_by_an_index():
     assert chooses(SimpleNamespace(text_config=text))
     assert chooses(SimpleNamespace(indexer_budget=8))
     assert not chooses(SimpleNamespace(index_topk=None, num_experts_per_tok=2))
+
+
+def test_what_a_config_will_not_say_for_all_layers_is_not_said():
+    class ByLayer:
+        hidden_size = 64
+
+        @property
+        def sliding_window(self):
+            raise RuntimeError("differs by layer")
+
+    assert said(ByLayer(), "sliding_window") is None
+    assert (said(ByLayer(), "hidden_size"), said(ByLayer(), "window_size")) == (64, None)

@@ -6,6 +6,7 @@ from typing import Any
 from edgewise.checks.calls.subject import Subject
 from edgewise.checks.meaning.declared import Declared
 from edgewise.checks.meaning.expected import declared_graph
+from edgewise.checks.meaning.intended import said
 from edgewise.graphs import Graph
 from edgewise.graphs.algebra import And, Not, Or
 from edgewise.graphs.rules import Chunks, Prefix, Window
@@ -47,7 +48,7 @@ def sizes_in(graph: Graph) -> Iterator[int]:
 
 def _configured(config: Any) -> Iterator[int]:
     for name in _NAMES:
-        found = getattr(config, name, None)
+        found = said(config, name)
         for one in found if isinstance(found, list | tuple) else [found]:
             if type(one) is int and one > 0:
                 yield one

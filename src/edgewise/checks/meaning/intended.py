@@ -8,7 +8,7 @@ from torch import nn
 from edgewise.checks.calls.subject import Subject
 from edgewise.graphs import Graph, causal, chunks, full, window
 
-__all__ = ["Intent", "chooses", "intended", "mixes_otherwise"]
+__all__ = ["Intent", "chooses", "intended", "mixes_otherwise", "said"]
 
 _CAUSAL_NAMES = ("ForCausalLM", "LMHeadModel")
 _OTHER_WAYS = ("xlnet", "xlm", "flaubert", "prophetnet")
@@ -77,6 +77,14 @@ def chooses(config: Any) -> bool:
     return any(_CHOOSING.fullmatch(name) and value for one in parts for name, value in vars(one).items())
 
 
+def said(config: Any, name: str) -> Any:
+    """What a config says under a name; None where it says nothing, or that it differs by layer."""
+    try:
+        return getattr(config, name, None)
+    except Exception:  # the library raises an error of its own there
+        return None
+
+
 def mixes_otherwise(config: Any) -> bool:
     """Whether a config names layers that are no attention over all keys."""
     kinds = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or ()
@@ -119,7 +127,7 @@ def _of_layer(subject: Subject, config: Any, site: str, layer: int | None, direc
     own = module.get_submodule(site) if module is not None and site in dict(module.named_modules()) else None
     config = getattr(own, "config", None) or config
     types = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
-    many = getattr(config, "sliding_window", None) or getattr(config, "window_size", None)
+    many = said(config, "sliding_window") or said(config, "window_size")
     if types and layer is not None and layer < len(types) and not direction.causal and types[layer] in _WINDOWED:
         # Whether a window over both sides counts its ends is told nowhere.
         return Intent(None, False, f"{direction.says}; layer_types[{layer}]={types[layer]}", False)
@@ -130,7 +138,7 @@ def _of_layer(subject: Subject, config: Any, site: str, layer: int | None, direc
     kind = types[layer]
     if kind in _WINDOWED and isinstance(many, int):
         return Intent(window(many), True, f"layer_types[{layer}]={kind}, a window of {many}", direction.sure)
-    size = getattr(config, "attention_chunk_size", None)
+    size = said(config, "attention_chunk_size")
     if kind in _CHUNKED and isinstance(size, int):
         return Intent(causal() & chunks(size), True, f"layer_types[{layer}]={kind}, chunks of {size}", direction.sure)
     if kind in _WHOLE:
