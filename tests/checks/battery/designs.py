@@ -128,14 +128,14 @@ def _turned(x, angle):
 @trap()
 def attention_both_ways_that_can_go_on_token_by_token():
     class Layer(Projections):
-        def forward(self, x, incremental_state=None):
+        def forward(self, x, incremental_state=None, attn_mask=None):
             query, key, value = self.qkv(x)
             if incremental_state is not None:
                 if "key" in incremental_state:
                     key = torch.cat([incremental_state["key"], key], 2)
                     value = torch.cat([incremental_state["value"], value], 2)
                 incremental_state["key"], incremental_state["value"] = key, value
-            return self.out(merge(by_hand(query, key, value)))
+            return self.out(merge(by_hand(query, key, value, attn_mask)))
 
     return Layer()
 
