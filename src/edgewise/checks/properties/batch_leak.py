@@ -19,7 +19,7 @@ KINDS = {
     "E1": "rows of the batch are mixed by a layout or a view",
     "E2": "masks are tiled over heads in the wrong order",
     "E3": "the mask or the positions of one row are used for all",
-    "E4": "rows of a cache, of beams or of slots are confused",
+    "E4": "rows of a cache, of beams or of slots are confused, or not all of a cache is reordered",
 }
 
 
