@@ -84,10 +84,11 @@ def test_of_two_numbers_the_lower_one_is_what_hides():
 
 
 def test_a_config_says_that_keys_are_picked_by_an_index():
-    text = SimpleNamespace(index_topk=2048)
-    assert chooses(SimpleNamespace(text_config=text))
-    assert chooses(SimpleNamespace(indexer_budget=8))
-    assert not chooses(SimpleNamespace(index_topk=None, num_experts_per_tok=2))
+    text = SimpleNamespace(index_topk=2)
+    assert chooses(SimpleNamespace(text_config=text), 8)
+    assert chooses(SimpleNamespace(indexer_budget=7), 8)
+    assert not chooses(SimpleNamespace(indexer_budget=8), 8)
+    assert not chooses(SimpleNamespace(index_topk=None, num_experts_per_tok=2), 8)
 
 
 def test_what_a_config_will_not_say_for_all_layers_is_not_said():

@@ -71,10 +71,11 @@ def intended(subject: Subject, site: str = "", kind: str = "self", layer: int | 
     return _of_layer(subject, config, site, layer, direction)
 
 
-def chooses(config: Any) -> bool:
-    """Whether a config says that layers pick the keys that they read: so many of them, by an index of scores."""
+def chooses(config: Any, tokens: int) -> bool:
+    """Whether a config says that layers pick the keys that they read by an index of scores: fewer than there are."""
     parts = [one for one in (config, getattr(config, "text_config", None)) if hasattr(one, "__dict__")]
-    return any(_CHOOSING.fullmatch(name) and value for one in parts for name, value in vars(one).items())
+    many = (value for one in parts for name, value in vars(one).items() if _CHOOSING.fullmatch(name))
+    return any(isinstance(one, int) and one < tokens for one in many)
 
 
 def said(config: Any, name: str) -> Any:

@@ -25,7 +25,11 @@ __all__ = ["expected_of"]
 def expected_of(lab: "Lab", seen: Seen | None, route: Route) -> Expected:
     """Who should read whom in one call, or in the whole model; see `Lab.expected`."""
     expected = _told_in_the_call(lab, route, _whole(lab) if seen is None else _of_call(lab, seen))
-    if expected.source != "declared" and lab.subject.library == "transformers" and chooses(lab.subject.config):
+    if (
+        expected.source != "declared"
+        and lab.subject.library == "transformers"
+        and chooses(lab.subject.config, lab.length)
+    ):
         return replace(expected, exact=False)  # an upper bound: which of these it reads is chosen
     return expected
 

@@ -11,6 +11,7 @@ from edgewise.checks.calls.calling import Refused, stops
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.meaning.intended import chooses
 from edgewise.checks.properties.emptied import empty
 from edgewise.checks.properties.exactly import rounded
 from edgewise.checks.properties.inside_steps import Cause, inside_of, listed
@@ -28,6 +29,8 @@ def stepped(lab: "Lab") -> Iterator[Observation | None]:
     for route in lab.where(packed=False, training=False, contiguous=True):
         if not route.cached or route.dtype is not None or not lab.expected(route=lab.plain).causal:
             continue  # what reads both ways cannot be read part by part
+        if lab.subject.library and chooses(lab.subject.config, lab.length):
+            continue  # of equal scores another may be picked
         try:
             yield _compared(lab, route)
         except (Refused, Skip):
