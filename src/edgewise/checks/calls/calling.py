@@ -189,7 +189,7 @@ def call(
     before = {name: value.clone() for name, value in named.items() if isinstance(value, Tensor)}
     firsts = [one.clone() for one in ordered]
     try:
-        result = run(*ordered, **named)
+        result = run(named) if subject.mapping else run(*ordered, **named)
     except Refused:
         raise
     except (Exception, SystemExit) as error:

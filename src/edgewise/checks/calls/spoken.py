@@ -11,7 +11,8 @@ __all__ = ["code", "spoken"]
 def spoken(subject: Subject) -> str:
     """A few lines that a stranger can read."""
     owner = f"{subject.name}.{subject.method}" if subject.method not in ("", "forward") else subject.name
-    lines = [f"called as {owner}({', '.join(_arguments(subject))})"]
+    opened, closed = ("{", "}") if subject.mapping else ("", "")
+    lines = [f"called as {owner}({opened}{', '.join(_arguments(subject))}{closed})"]
     lines += _sizes(subject)
     lines += _ways(subject)
     lines += list(subject.notes)
@@ -124,7 +125,8 @@ def code(subject: Subject, route: Route | None, x: str, model: str) -> str:
     named |= {name: repr(value) for name, value in route.switches}
     if subject.layout == "time first":
         firsts = [f"{one}.transpose(0, 1)" for one in firsts]
-    return f"{callee}({', '.join([*firsts, *(f'{name}={value}' for name, value in named.items())])})"
+    told = ", ".join([*firsts, *(f"{name}={value}" for name, value in named.items())])
+    return f"{callee}(dict({told}))" if subject.mapping else f"{callee}({told})"
 
 
 def _masks(subject: Subject, route: Route) -> dict[str, str]:

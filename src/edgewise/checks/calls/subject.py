@@ -108,6 +108,8 @@ class Subject:
     """The arguments that are given the tokens; several are given the same, but of a function query, key and value."""
     positional: bool = True
     """Whether those are given in order; else by name."""
+    mapping: str = ""
+    """An argument that is a dict of all that is given, by name; "" where each is an argument."""
     layout: Layout = "batch first"
     vocabulary: int | None = None
     """Ids are below it."""

@@ -54,7 +54,7 @@ def _whole(subject: Subject, given: Given, route: Route) -> str | None:
 def _stepwise(subject: Subject, route: Route) -> str | None:
     caching = subject.caching
     first = {"": "None", "list": "[]", "dict": "{}"}.get(caching.first) if caching is not None else None
-    if caching is None or first is None or caching.returned is None or route.mask != "none":
+    if caching is None or first is None or caching.returned is None or route.mask != "none" or subject.mapping:
         return None
     axis = 1 if subject.layout != "time first" else 0
     cut = "x[:, start:stop]" if axis else "x[start:stop]"
@@ -96,7 +96,8 @@ def _call(subject: Subject, given: Given, route: Route) -> str | None:
     if not told:
         return None
     method = "" if subject.method in ("forward", "") else f".{subject.method}"
-    return f"model{method}({', '.join(told)})"
+    said = ", ".join(told)
+    return f"model{method}(dict({said}))" if subject.mapping else f"model{method}({said})"
 
 
 def shown(value: Any) -> str | None:

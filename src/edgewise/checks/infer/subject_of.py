@@ -15,6 +15,7 @@ from edgewise.checks.infer.beside import Beside
 from edgewise.checks.infer.caches import cached
 from edgewise.checks.infer.functions import functions, more_shapes, sized
 from edgewise.checks.infer.library import is_library, library_readings, library_takes
+from edgewise.checks.infer.mappings import entries
 from edgewise.checks.infer.memories import crossed
 from edgewise.checks.infer.names import Role, Taken, parameters, role_of, roles
 from edgewise.checks.infer.optional import optional
@@ -82,6 +83,7 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
         raise ArgumentError(
             f"{called.name} takes no argument that it could read from: say how it is called by a Subject"
         )
+    mapping, taken = entries(function, taken) or ("", taken)
     takes = by_name(roles(taken), told, taken)
     main = tuple(one.name for role in ("query", "key", "value", "tokens") for one in takes.get(role, []))
     if "tokens" in told:
@@ -89,7 +91,7 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
     for several in takes.values():
         several[:] = [one for one in several if one.name not in main]
     positions = {one.name: one.place for one in taken}
-    positional = [positions.get(name) for name in main] == list(range(len(main)))
+    positional = not mapping and [positions.get(name) for name in main] == list(range(len(main)))
     module, dtype, device = _place(called)
     heads, groups = heads_of(module)
     subject = Subject(
@@ -100,6 +102,7 @@ def _bare(called: Called, declared: Declared, told: dict[str, Any]) -> tuple[Sub
         method=called.method,
         main=main,
         positional=positional,
+        mapping=mapping,
         layout=told.get("layout", "batch first"),
         heads=told.get("heads", heads),
         groups=told.get("groups", groups or heads),
