@@ -3,7 +3,9 @@ import torch
 
 from edgewise.checks.calls.calling import Refused, answer
 from edgewise.checks.calls.route import Route
+from edgewise.checks.finding import Skip
 from edgewise.checks.infer import subject_of
+from edgewise.checks.lab.lab import Lab
 from edgewise.checks.lab.sampling import sampled
 from edgewise.tracing import tiny_target
 
@@ -103,3 +105,11 @@ def test_what_hears_beside_what_was_said_is_read_by_what_it_hears():
     subject = subject_of(tiny_target("parakeet_rnnt"))
     assert (subject.reads, subject.main) == ("features", ("input_features",))
     assert "decoder_input_ids" in subject.fixed
+
+
+@pytest.mark.parametrize("name", ["vision-encoder-decoder", "whisper"])
+def test_no_output_depends_on_a_token_of_a_memory_that_is_a_picture_or_a_sound(name):
+    lab = Lab(subject_of(tiny_target(name)))
+    assert lab.given(lab.plain).memory is not None
+    with pytest.raises(Skip, match="its memory is a picture or a sound, so that no output depends on a token of it"):
+        lab.influence(lab.plain, row=1, of="memory")

@@ -28,6 +28,8 @@ def influence_of(lab: "Lab", route: Route, row: int, given: Given, of: str) -> I
         raise Skip("it reads no tokens, so that no output depends on one of them")
     if of == "memory" and given.memory is None:
         raise Skip("it reads no memory")
+    if of == "memory" and lab.subject.memory_sizes:
+        raise Skip("its memory is a picture or a sound, so that no output depends on a token of it")
     out = lab.out(given, route)
     found = out.shape[2 if given.key is not None else 1]
     if found != given.length:
