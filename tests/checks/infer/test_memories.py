@@ -8,6 +8,7 @@ from torch import nn
 from edgewise.checks.calls.calling import answer
 from edgewise.checks.calls.route import Route
 from edgewise.checks.infer import subject_of
+from edgewise.checks.lab.lab import Lab
 from edgewise.checks.lab.sampling import sampled
 
 
@@ -87,3 +88,8 @@ def test_a_width_that_is_told_is_the_only_one_tried():
     layer = callees.Plain()
     assert subject_of(layer, memory_width=12).memory is None
     assert torch.is_tensor(answer(subject_of(layer), sampled(subject_of(layer), 2), Route()).out)
+
+
+def test_tokens_that_read_a_memory_alone_are_meant_to_read_no_other():
+    lab = Lab(subject_of(Cross().double()))
+    assert str(lab.expected()) == "window(1) (inferred: all that its tokens read is the memory)"

@@ -14,7 +14,7 @@ from edgewise.checks.meaning.expected import Expected, Source, composed, declare
 from edgewise.checks.meaning.inferred import NOTHING, PAST, inferred
 from edgewise.checks.meaning.intended import chooses, intended, mixes_otherwise
 from edgewise.checks.meaning.unnamed import unnamed
-from edgewise.graphs import Graph, causal, full, recognise
+from edgewise.graphs import Graph, causal, full, recognise, window
 
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
@@ -159,6 +159,8 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
     if lab.plain in lab.mixing and not any((one == causal().dense(*one.shape)).all() for one in others):
         return expectation(full(), length, length, "inferred", "rows of a batch read each other, so nothing tells more")
     graph, why = inferred(cells, others)
+    if why == NOTHING and not causal_hint and _by_memory_alone(lab):
+        return expectation(window(1), length, length, "inferred", "all that its tokens read is the memory")
     if graph == full() and causal_hint:
         graph, why = causal(), says
     elif why in (NOTHING, PAST):
@@ -249,6 +251,12 @@ def _cells_elsewhere(lab: "Lab", site: str) -> list[np.ndarray]:
         if route != lab.plain and not told & set(dict(route.switches)):
             found += [one.cells.cpu().numpy() for one in lab.calls(route) if one.site == site]
     return found
+
+
+def _by_memory_alone(lab: "Lab") -> bool:
+    """Whether every attention is over what is handed over besides, so that no token reads another."""
+    calls = _plain_calls(lab)
+    return lab.subject.memory is not None and bool(calls) and all(one.kind == "cross" for one in calls)
 
 
 def _of_tokens(lab: "Lab", one: Seen) -> bool:
