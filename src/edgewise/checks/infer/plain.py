@@ -67,16 +67,22 @@ def _pooled(subject: Subject, trial: Trial) -> Subject | None:
     """The subject, if it answers once for a whole sequence, however many tokens and sequences it is given."""
     if subject.reads not in ("ids", "floats") or subject.output is not None:
         return None
-    shapes: set[tuple[int, ...]] = set()
+    shapes, lengths = set[tuple[int, ...]](), set[int]()
     found: Path | None = None
+    out = torch.empty(0)
     for batch, longer in ((BATCH, 0), (BATCH, 1), (2, 0)):
         returned = trial.returned(subject, sampled(subject, batch, subject.length + longer))
+        if returned is None and longer:
+            continue  # it takes one length alone, which then may be none of the answer's
         path = None if returned is None else whole_in(returned[0], batch)
         if returned is None or path is None or found not in (None, path):
             return None
         out, found = at(returned[0], path), path
         shapes.add(tuple(out.shape[1:]))
-    return subject.replace(output=found, output_axes=WHOLE, finite=finite(out)) if len(shapes) == 1 else None
+        lengths.add(subject.length + longer)
+    if len(shapes) > 1 or (len(lengths) == 1 and subject.length in out.shape[1:]):
+        return None
+    return subject.replace(output=found, output_axes=WHOLE, finite=finite(out))
 
 
 def _said(subject: Subject) -> tuple[str, ...]:
