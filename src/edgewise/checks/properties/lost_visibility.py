@@ -61,7 +61,8 @@ PROPERTY = Property(
     assumes=(
         "Positions are aligned at the end: the last query sees the last key. With more queries than keys the first "
         "rows see nothing, which is right. Whether a token reads itself is held against a target only where the graph "
-        "was declared or stands in the config."
+        "was declared or stands in the config. Tokens that are read in another input are chosen by what they hold, and "
+        "a window of one head or layer beside others that read all of a declared causal() or full() is by design."
     ),
     kinds=KINDS,
     references=(
