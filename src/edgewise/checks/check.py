@@ -10,6 +10,7 @@ from edgewise.checks.calls.subject import Subject
 from edgewise.checks.course import Course, Tell
 from edgewise.checks.infer import subject_of
 from edgewise.checks.lab.lab import Lab
+from edgewise.checks.long import length_elsewhere, on_plain_route
 from edgewise.checks.meaning.declared import Declared
 from edgewise.checks.patience import OutOfTime, patience
 from edgewise.checks.report import Report
@@ -61,7 +62,7 @@ def check(
         baseline: failures that are known and not counted.
         subject: how the target is called, in full; None to find out.
         seed: of the inputs.
-        length: tokens of an input, at least 4.
+        length: tokens of an input, at least 4; of a large target on the plain route alone, and 8 on the others.
         budget: seconds that may be spent; what was not reached is told. None for as many as needed.
         tell: told of progress.
         **told: parts of how the target is called, like layout="time first"; the rest is found out.
@@ -100,7 +101,9 @@ def check(
             how = subject or subject_of(found, declared, seconds=budget or CALLING, **told)
         except OutOfTime:
             return course.unreached(clock.spent())
-        return course.report(Lab(how, declared, length=length, seed=seed, budget=clock.left()), clock)
+        few = length_elsewhere(how, length)
+        lab, long = (Lab(how, declared, length=one, seed=seed, budget=clock.left()) for one in (few, length))
+        return course.report(lab, clock, None if few == length else on_plain_route(long))
 
 
 def _told(**given: Any) -> dict[str, Any]:

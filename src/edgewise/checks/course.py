@@ -13,6 +13,7 @@ from edgewise.checks.causes.ways import named
 from edgewise.checks.examine import Examined, examined
 from edgewise.checks.finding import Finding
 from edgewise.checks.lab.lab import Lab
+from edgewise.checks.long import along
 from edgewise.checks.patience import Clock, OutOfTime
 from edgewise.checks.property import Property
 from edgewise.checks.replays.replay import Origin
@@ -49,11 +50,17 @@ class Course:
     tell: Tell | None = None
     began: float = field(default_factory=time.perf_counter)
 
-    def report(self, lab: Lab, clock: Clock) -> Report:
-        """Look at each property on a lab, and say what came of it."""
-        expected, measured = sights(lab)
+    def report(self, lab: Lab, clock: Clock, long: Lab | None = None) -> Report:
+        """Look at each property on a lab, and say what came of it.
+
+        Args:
+            lab: what is measured.
+            clock: the time that is left.
+            long: the plain route with longer inputs, where the lab's are short; see `long`.
+        """
+        expected, measured = sights(long or lab)
         doubt = _doubts(lab)
-        seen, late = _examined(self.looked, lab, clock, self.tell)
+        seen, late = _examined(self.looked, lab, long, clock, self.tell)
         seen = [doubted(one, doubt) for one in seen]
         findings = folded(Looked(one.property.name, one.observations, one.routes) for one in seen)
         findings = _sharpened(findings, self.looked, lab, Origin(self.name, self.options), self.tell)
@@ -68,9 +75,9 @@ class Course:
             findings=findings,
             accepted=accepted,
             routes=tuple(dict.fromkeys(route for one in seen for route in one.routes)),
-            passes=lab.passes,
+            passes=lab.passes + (long.passes if long else 0),
             seconds=time.perf_counter() - self.began,
-            notes=(*_late(self.budget if late else None), *_failing(lab)),
+            notes=(*_late(self.budget if late else None), *_failing(lab), *_short(lab, long)),
             settings=self.settings,
             unsound=doubt.why,
         )
@@ -97,7 +104,9 @@ def _doubts(lab: Lab) -> Doubt:
         return Doubt()
 
 
-def _examined(looked: Sequence[Property], lab: Lab, clock: Clock, tell: Tell | None) -> tuple[list[Examined], bool]:
+def _examined(
+    looked: Sequence[Property], lab: Lab, long: Lab | None, clock: Clock, tell: Tell | None
+) -> tuple[list[Examined], bool]:
     """Return what each property saw, and whether time ran out before all were looked at."""
     seen: list[Examined] = []
     for done, one in enumerate(looked):
@@ -105,7 +114,7 @@ def _examined(looked: Sequence[Property], lab: Lab, clock: Clock, tell: Tell | N
             tell(one.name, done, len(looked))
         if clock.left() == 0.0:
             return seen, True
-        seen.append(examined(one, lab))
+        seen.append(along(examined(one, lab), long))
         if seen[-1].late:
             return seen, True
     return seen, False
@@ -142,6 +151,12 @@ def _accepted(
 
 def _late(budget: float | None) -> tuple[str, ...]:
     return () if budget is None else (f"time ran out after {budget:g} s: what was not reached is skipped",)
+
+
+def _short(lab: Lab, long: Lab | None) -> tuple[str, ...]:
+    if long is None:
+        return ()
+    return (f"{long.length} tokens on the plain route; a pass of it is long, so the other routes have {lab.length}",)
 
 
 def _failing(lab: Lab) -> Iterator[str]:

@@ -14,7 +14,7 @@ from edgewise.graphs.rules import Chunks, Prefix, Window
 __all__ = ["lengths_of", "sizes_in"]
 
 LONGEST = 48
-"""Tokens in an input at most: dependence costs a pass for each."""
+"""Tokens in an input at most, unless more are asked for: dependence costs a pass for each."""
 
 _NAMES = ("sliding_window", "window_size", "attention_window", "local_attention", "attention_chunk_size", "chunk_size")
 
@@ -27,7 +27,7 @@ def lengths_of(subject: Subject, declared: Declared, length: int) -> tuple[int, 
     # Two more than the last window, so that more than one row has lost its first key.
     usual = max([length, *(size + 3 for size in near)])
     wanted = [usual, usual + 1 if usual % 2 == 0 else usual + 2, *(2 * size + 3 for size in near)]
-    limit = subject.longest or LONGEST
+    limit = subject.longest or max(LONGEST, length)
     if subject.reads in ("pixels", "features"):
         return (subject.length,)
     return tuple(dict.fromkeys(max(2, min(one, limit)) for one in wanted))
