@@ -31,7 +31,19 @@ def expected_of(lab: "Lab", seen: Seen | None, route: Route) -> Expected:
         and chooses(lab.subject.config, lab.length)
     ):
         return replace(expected, exact=False)  # an upper bound: which of these it reads is chosen
+    if expected.source == "config" and seen is not None and _shared(seen):
+        return replace(expected, exact=False)
     return expected
+
+
+def _shared(seen: Seen) -> bool:
+    """Whether each key points where its token's query does, as where one projection makes both (Reformer).
+
+    A token would then read itself above all others, so that its own key is hidden, or hidden nearly, by design.
+    """
+    if seen.query.shape != seen.key.shape:
+        return False
+    return bool((torch.cosine_similarity(seen.query.float(), seen.key.float(), dim=-1) > 0.999).all())
 
 
 def _of_call(lab: "Lab", seen: Seen) -> Expected:
@@ -76,10 +88,13 @@ def _inferred_call(lab: "Lab", seen: Seen, causal_hint: bool, says: str, *, may_
     graph, why = inferred(_on_the_plain_route(lab, seen).cells.cpu().numpy(), _cells_elsewhere(lab, seen.site))
     if graph == full() and (causal_hint or (may_be_causal and _is_causal(lab))):
         graph, why = causal(), says or "the whole model reads no future elsewhere"
-    elif why in (NOTHING, PAST) and not (causal_hint and np.triu(seen.cells.cpu().numpy(), 1).any()):
-        rows = seen.allowed.any(1).cpu().numpy()
-        found = _without_a_name(lab, list(rows))
-        if found is not None:
+    elif why in (NOTHING, PAST):
+        # Padding hides more on other routes: what the plain one shows is the pattern.
+        plain = _on_the_plain_route(lab, seen)
+        found = None
+        if plain.allowed.shape[2:] == seen.allowed.shape[2:]:
+            found = _without_a_name(lab, list(plain.allowed.any(1).cpu().numpy()))
+        if found is not None and not (causal_hint and not found.causal):
             return found
     exact = tuple(seen.allowed.shape[:2]) == (1, 1) and not _unnamed(lab, why)
     return expectation(graph, query, key, "inferred", why, exact=exact)
