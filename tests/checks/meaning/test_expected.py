@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch.testing import assert_close
 from edgewise.checks.meaning.declared import Declared
 from edgewise.checks.meaning.expected import Expected, composed, declared_graph, expectation
 from edgewise.checks.meaning.inferred import inferred
+from edgewise.checks.reading.meant import meant_at
 from edgewise.graphs import Graph, causal, chunks, full, prefix, window
 
 
@@ -138,6 +141,26 @@ def test_a_decoder_made_of_an_encoder_is_expected_to_be_causal_at_every_site():
     lab = lab_of(tiny("roformer", task="causal").model)
     assert str(lab.expected()) == "causal() (config: config.is_decoder=True)"
     assert {lab.expected(call).graph for call in lab.calls(lab.plain)} == {causal()}
+
+
+def test_a_token_whose_key_points_where_its_query_does_need_not_read_itself():
+    pytest.importorskip("transformers")
+    from edgewise.tracing.tiny import tiny
+
+    lab = lab_of(tiny("reformer", task="causal").model)
+    found = {call.site.split(".")[3]: lab.expected(call) for call in lab.calls(lab.plain)}
+    own = {"local": True, "lsh": False}  # where queries and keys are one
+    assert [one.exact for one in found.values()] == [own[kind] for kind in lab.subject.config.attn_layers]
+    assert {one.graph for one in found.values()} == {causal()}
+
+
+def test_padding_of_tokens_that_were_pooled_is_told_nowhere(models):
+    lab = models("funnel")
+    route = replace(lab.plain, mask="right", batch=2)
+    given = lab.given(route)
+    pooled = [call for call in lab.calls(route) if call.kind == "cross" and call.key.shape[2] < given.length]
+    assert pooled
+    assert {meant_at(lab, route, given, 1, call) for call in pooled} == {None}
 
 
 def test_a_picture_of_which_some_places_are_never_read_has_its_own_length():

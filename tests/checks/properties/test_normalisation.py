@@ -112,6 +112,18 @@ def test_a_row_of_nothing_is_NaN_and_poisons_gradients(observed):  # noqa: N802
     assert "gradient" in found[0].measured
 
 
+def test_weights_of_a_pad_that_reads_nothing_may_sum_to_anything(observed):
+    class Logs(Layer):
+        def forward(self, x, mask):
+            query, key, value = self.projected(x)
+            keep = mask[:, None, None].bool() & causal(x.shape[1])
+            scores = (query @ key.mT / 2).masked_fill(~keep, -1e18)
+            weights = torch.exp(scores - scores.logsumexp(-1, keepdim=True))  # 1 each, where all are that low
+            return self.mixed(weights @ value)
+
+    assert not observed(Logs(), only=["normalisation"])
+
+
 def test_zeros_in_the_output_do_not_mend_the_gradient(observed):
     def weights(scores, edges):
         return (scores + torch.zeros_like(scores).masked_fill(~edges, HIDDEN)).softmax(-1).nan_to_num(0.0)

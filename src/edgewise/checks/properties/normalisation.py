@@ -183,7 +183,9 @@ def _module(lab: "Lab", route: Route) -> _Fault | None:
     if not calls and not texts:
         return _unseen(lab, route, given, keys)
     by_hand = bool(texts) or any("written" in one.route_name for one in calls)
-    sums = [one for key in keys for one in shares(produced(lab, given, route), ODD, key)] if by_hand else []
+    sums = _real(
+        given, [one for key in keys for one in shares(produced(lab, given, route), ODD, key)] if by_hand else []
+    )
     off = max((_off(one) for one in sums), default=0.0)
     for site, why in texts.items():
         fault = next(((kind, likely) for text, kind, likely in _TEXTS if re.search(text, why)), None)
@@ -201,10 +203,18 @@ def _unseen(lab: "Lab", route: Route, given: Given, keys: list[int]) -> _Fault |
     if not taken and not lab.subject.library and any(bare(products, ODD, key, given.batch) for key in keys):
         likely = "there is no softmax between scores and values"
         return _Fault("H4", "values are multiplied with query · key as it is", likely)
-    sums = [one for key in taken for one in shares(products, ODD, key)]
+    sums = _real(given, [one for key in taken for one in shares(products, ODD, key)])
     if max((_off(one) for one in sums), default=0.0) <= COARSE:
         raise Skip("no softmax between two products was seen")
     return _same_token(lab, route, "")
+
+
+def _real(given: Given, sums: list[Tensor]) -> list[Tensor]:
+    """Weights with nothing in the rows of pads: one that may read nothing at all may weigh anything."""
+    if given.keep is None:
+        return sums
+    pads = ~given.keep.all(0)[:, None]
+    return [one.masked_fill(pads.to(one.device), 0) for one in sums]
 
 
 def _off(weights: Tensor) -> float:

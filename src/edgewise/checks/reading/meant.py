@@ -57,6 +57,8 @@ def meant_at(lab: "Lab", route: Route, given: Given, row: int, one: Seen) -> Mea
     query, key = one.query.shape[2], one.key.shape[2]
     if one.kind == "self" and not _stands(route, given, one):
         return None
+    if one.kind == "cross" and given.memory is None and key < given.length and real(given, row) is not None:
+        return None  # keys are several tokens each, pooled: which of them are padding is told nowhere
     expected = lab.expected(one, route)
     cells = expected.cells.cpu().numpy()
     graph = expected.graph
