@@ -6,6 +6,7 @@ from edgewise.checks.calls.calling import answer
 from edgewise.checks.calls.route import Route
 from edgewise.checks.infer import subject_of
 from edgewise.checks.lab.sampling import sampled
+from edgewise.tracing import tiny_target
 
 
 @pytest.mark.parametrize(
@@ -60,3 +61,17 @@ def test_a_step_of_its_own_that_hides_nothing_is_fed_one_token_at_a_time():
     subject = subject_of(Both())
     assert subject.caching.single
     assert "of step, one token at a time" in str(subject)
+
+
+@pytest.mark.parametrize("name", ["t5", "switch_transformers", "moonshine"])
+def test_what_an_encoder_gave_is_handed_on_to_the_later_parts(name):
+    pytest.importorskip("transformers")
+    subject = subject_of(tiny_target(name))
+    assert subject.caching is not None
+    assert subject.caching.encoded
+    given, runs = sampled(subject, 2), []
+    hook = subject.target.get_encoder().register_forward_hook(lambda *_: runs.append(1))
+    parts = answer(subject, given, Route(cached=(3, 1))).out
+    assert len(runs) == 1
+    hook.remove()
+    torch.testing.assert_close(parts, answer(subject, given, Route()).out, atol=1e-5, rtol=1e-4)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from edgewise.checks.calls.answers import Answer, read
 from edgewise.checks.calls.arguments import Refused
 from edgewise.checks.calls.backends import backed, quiet
+from edgewise.checks.calls.encoded import listening, with_encoded
 from edgewise.checks.calls.frozen import moded, seeded
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.handing import handed
@@ -116,9 +117,11 @@ def _stepwise(subject: Subject, given: Given, route: Route, between: Between | N
         raise Refused("several documents in a row are not read part by part")
     cache = first_cache(subject, caching, given.batch)
     answers: list[Answer] = []
-    start = 0
+    start, heard = 0, None
     for stop in stops(route.cached, given.length):
-        result, mutated = call(subject, given, route, start=start, stop=stop, cache=cache)
+        with listening(subject) as kept:
+            result, mutated = call(subject, given, route, start=start, stop=stop, cache=cache, heard=heard)
+        heard = kept[0] if kept else heard
         answers.append(read(subject, given.slice(start, stop), result, mutated, stop))
         if caching.returned is not None:
             cache = at(result, (route.weights and caching.beside_weights) or caching.returned)
@@ -177,14 +180,31 @@ def first_cache(subject: Subject, caching: Caching, batch: int) -> Any:
 
 
 def call(
-    subject: Subject, given: Given, route: Route, *, start: int = 0, stop: int | None = None, cache: Any = None
+    subject: Subject,
+    given: Given,
+    route: Route,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    cache: Any = None,
+    heard: Any = None,
 ) -> tuple[Any, tuple[str, ...]]:
     """What the target returns, and which arguments it wrote into.
+
+    Args:
+        subject: how it is called.
+        given: the whole of what it reads.
+        route: which way.
+        start: of a cached route: the first token of this call.
+        stop: the end of this call.
+        cache: what earlier calls left.
+        heard: what the encoder gave in the first of them, in place of the memory.
 
     Raises:
         Refused: it fails.
     """
     ordered, named = handed(subject, given, route, start, stop, cache)
+    named = with_encoded(subject, named, heard)
     run = callee(subject, subject.caching.method if route.cached and subject.caching else subject.method)
     before = {name: value.clone() for name, value in named.items() if isinstance(value, Tensor)}
     firsts = [one.clone() for one in ordered]

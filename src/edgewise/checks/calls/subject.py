@@ -81,6 +81,8 @@ class Caching:
     """Whether a mask is over all tokens so far, or over the new ones."""
     single: bool = False
     """Whether it is fed one token at a time: of several at once a method of its own makes something else."""
+    encoded: bool = False
+    """Whether what its encoder gave for the first part is handed on to the others in place of the memory."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from edgewise.checks.calls.frozen import drawn
 from edgewise.checks.calls.subject import Subject
 from edgewise.checks.infer.beside import Beside
 from edgewise.checks.infer.caches import cached
+from edgewise.checks.infer.encoded import encodes_once
 from edgewise.checks.infer.functions import functions, more_shapes, sized
 from edgewise.checks.infer.library import is_library, library_readings, library_takes
 from edgewise.checks.infer.mappings import entries
@@ -59,10 +60,10 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
     if isinstance(target, Subject):
         return target.replace(**told) if told else target
     called = unwrapped(target, told.get("method"))
-    trial = Trial(seconds)
     declared = declared or Declared()
     bare, takes = _bare(called, declared, told)
     bare, takes = crossed(bare, takes) or (bare, takes)
+    trial = Trial(seconds)
     candidates = _candidates(bare, told)
     if bare.module is not None and is_library(bare.module):
         candidates = library_readings(bare, takes, told)
@@ -181,7 +182,7 @@ def _whole(
         other = trial.answer(subject, given)
         subject = subject.replace(seconds=min(one.seconds for one in (once, other) if one is not None))
     subject = optional(subject, takes, trial)
-    subject = cached(subject, takes, trial)
+    subject = encodes_once(cached(subject, takes, trial), trial)
     if subject.reads == "qkv":
         shapes = [
             one
