@@ -180,9 +180,9 @@ class _Wants(callees.Layer):
         return self.project(x) * gizmo.scale
 
 
-class _Pools(callees.Layer):
+class _Sums(callees.Layer):
     def forward(self, x):
-        return self.project(x).mean(1)
+        return self.project(x).sum()
 
 
 class _Exits(callees.Layer):
@@ -212,7 +212,7 @@ class _Deaf(callees.Layer):
             "_Fails could not be called: 12 ways were tried; it raises ValueError: not today. Try: say what it reads",
         ),
         (_Wants, "Try: say what gizmo should be: arguments={'gizmo': …}"),
-        (_Pools, "it returns nothing for each token ((3, 16) for (3, 5, 16))"),
+        (_Sums, "it returns nothing for each token (() for (3, 5, 16))"),
         (_Exits, "it raises SystemExit: 3"),
         (_Hungry, "it ran out of memory: "),
         (_Deaf, "_Deaf takes no argument that it could read from: say how it is called by a Subject"),
