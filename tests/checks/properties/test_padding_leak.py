@@ -243,3 +243,22 @@ class Spoken(Layer):
 
 def test_a_convolution_that_reads_padding_is_told_from_a_mask_that_is_not_applied(named):
     assert set(named(Spoken(), only=SIGHTS, graph="full()")) == {("padding-leak", "D4")}
+
+
+class Neighbours(Layer):
+    """Each token beside the next one, and attention that hides padding."""
+
+    def __init__(self, padding):
+        super().__init__()
+        self.embed = nn.Embedding(60, 16, padding_idx=padding)
+
+    def forward(self, input_ids, attention_mask=None):
+        x = self.embed(input_ids)
+        query, key, value = self.projected(x + F.pad(x[:, 1:], (0, 0, 0, 1)))
+        keep = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+        return self.mixed(attended(query, key, value, keep))
+
+
+def test_padding_that_is_read_as_nothing_is_no_leak(named):
+    assert not named(Neighbours(0), only=SIGHTS, pad=0, graph="full()")
+    assert set(named(Neighbours(None), only=SIGHTS, pad=0, graph="full()")) == {("padding-leak", "D4")}

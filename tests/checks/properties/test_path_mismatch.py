@@ -336,6 +336,14 @@ def test_checkpointing_that_changes_nothing_is_right(observed):
     assert not observed(Recomputed(""), only=[PROPERTY.name])
 
 
+@pytest.mark.parametrize(("wrong", "kinds"), [("", set()), ("gradient", {"L7"})])
+def test_what_learns_nothing_has_no_gradient_that_could_differ(observed, wrong, kinds):
+    layer = Recomputed(wrong)
+    layer.nothing = nn.Parameter(torch.zeros(0))
+    layer.register_forward_pre_hook(lambda module, args: (args[0] + module.nothing.sum(),))
+    assert {one.kind for one in observed(layer, only=[PROPERTY.name])} == kinds
+
+
 def test_torchs_own_layers_are_right(observed):
     for layer in (
         nn.MultiheadAttention(16, 4, dropout=0.2, batch_first=True),

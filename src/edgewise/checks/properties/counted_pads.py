@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
-from edgewise.checks.properties.left_padding import alone, contents_matter
+from edgewise.checks.properties.left_padding import contents_matter
+from edgewise.checks.reading import alone
 
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab

@@ -11,11 +11,12 @@ from edgewise.checks.calls.calling import Refused
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.route import Route
 from edgewise.checks.finding import Observation, Skip
+from edgewise.checks.reading import alone
 
 if TYPE_CHECKING:
     from edgewise.checks.lab.lab import Lab
 
-__all__ = ["alone", "contents_matter", "shifted"]
+__all__ = ["contents_matter", "shifted"]
 
 
 def shifted(lab: "Lab") -> Iterator[Observation | None]:
@@ -67,14 +68,6 @@ def _shifted(lab: "Lab", route: Route) -> Observation | None:
 def _of(cached: tuple[int, ...], pads: int) -> tuple[int, ...]:
     """The same way of feeding a cache, of a sequence without its pads."""
     return cached and (max(1, cached[0] - pads), *cached[1:])
-
-
-def alone(given: Given, row: int, real: Tensor) -> Given:
-    """A row without its padding."""
-    assert given.keep is not None
-    single = given.row(row)
-    parts = {name: one[:, real] for name in ("tokens", "keep") if (one := getattr(single, name)) is not None}
-    return single.replace(**parts)
 
 
 def _inner(moved: Tensor, real: Tensor) -> Tensor:

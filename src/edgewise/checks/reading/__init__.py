@@ -5,6 +5,7 @@ What moves what has the last word on whether something is wrong; the masks that 
 with them, say why.
 """
 
+from edgewise.checks.reading.alone import alone
 from edgewise.checks.reading.batch import rows_mixed
 from edgewise.checks.reading.identified import pads_by_id
 from edgewise.checks.reading.ignored import doubted
@@ -18,6 +19,7 @@ from edgewise.checks.reading.remembered import observed, readings, taken
 
 __all__ = [
     "Reading",
+    "alone",
     "alone_or_packed",
     "doubted",
     "masks_of_others",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgewise.checks.hypotheses import Hypothesis, explained
+from edgewise.checks.reading.alone import as_alone
 from edgewise.checks.reading.meant import real
 from edgewise.checks.reading.reading import Reading
 from edgewise.checks.reading.traced import Mistake
@@ -83,13 +84,15 @@ def _of_mistake(row: Row, mistake: Mistake, extra: Cells) -> Reading:
 def _beside(row: Row, extra: Cells) -> tuple[str, str] | None:
     """Return kind and cause of what is read past attention whose masks are all right; None where that may be meant.
 
-    A state or a convolution may carry the past beyond a window: that is what it is for.
+    A state or a convolution may carry the past beyond a window: that is what it is for. Ids of padding may be read as
+    nothing.
     """
     words = (
         "every mask is right, so it is no mask: something beside attention (a mean, a norm, a convolution, a state) "
     )
     if _pads(row, extra):
-        return "D4", words + "reads padding"
+        found = "D4", words + "reads padding"
+        return None if as_alone(row.lab, row.route, row.given, row.row) else found
     if _other_documents(row, extra):
         return "F1", words + "reads other documents"
     if _future(extra):
