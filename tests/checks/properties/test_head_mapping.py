@@ -147,3 +147,20 @@ def test_a_head_that_is_named_is_the_first_that_is_wrong(observed):
     assert found[0].head == 0
     assert "row 1 of head 0 moves the output of token 0" in found[0].measured
     assert torch.get_default_dtype() == torch.float64
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+def test_keys_that_have_nothing_to_choose_between_are_not_unused(observed, tokens):
+    class Cross(nn.Module):
+        """Reads a picture that says nothing, in one place or in several."""
+
+        def __init__(self):
+            super().__init__()
+            self.q_proj, self.k_proj, self.v_proj = (nn.Linear(16, 16, bias=False) for _ in range(3))
+
+        def forward(self, x):
+            memory = x.new_zeros(len(x), tokens, 16)
+            query, key, value = split(self.q_proj(x), 4), split(self.k_proj(memory), 4), split(self.v_proj(memory), 4)
+            return x + merged(F.scaled_dot_product_attention(query, key, value))
+
+    assert not observed(Cross(), only=[PROPERTY.name])

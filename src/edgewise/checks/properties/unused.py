@@ -22,6 +22,8 @@ def unused(lab: "Lab", route: Route, seen: "Seen") -> tuple[str, int]:
 
     Only what stands in the module that attends is looked at, and as much of it as a head is wide.
     """
+    if seen.key.shape[2] == 1:
+        return "", 0  # one key has all the weight, whatever it says
     module = lab.subject.module
     owner = (
         None
@@ -64,6 +66,6 @@ def _near(name: str) -> bool:
 
 
 def _twins(seen: "Seen") -> bool:
-    """Whether two of the three are the same vectors."""
+    """Whether two of the three are the same vectors, and not merely nothing."""
     pairs = ((seen.query, seen.key), (seen.key, seen.value), (seen.query, seen.value))
-    return any(one.shape == other.shape and torch.equal(one, other) for one, other in pairs)
+    return any(one.shape == other.shape and torch.equal(one, other) and bool(one.any()) for one, other in pairs)
