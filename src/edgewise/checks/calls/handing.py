@@ -137,7 +137,7 @@ def _tell_places(
         return
     # Padding at the end moves no real token, so that nobody would say positions for its sake.
     moved = whole.keep is not None and bool((~whole.keep[:, :-1] & whole.keep[:, 1:]).any())
-    asked = whole.positions is not None or whole.documents is not None or moved or bool(route.cached)
+    asked = whole.positions is not None or whole.documents is not None or moved or (route.places and bool(route.cached))
     if positions.required or positions.always or asked:
         if positions.form == "start" and (moved or whole.documents is not None):
             raise Refused(f"{positions.name} is one number for all sequences, and here positions differ")

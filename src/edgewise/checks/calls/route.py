@@ -30,6 +30,8 @@ class Route:
     """Whether the module is in training mode; dropout is then set to zero unless a property is about it."""
     packed: bool = False
     """Whether a row holds several documents, told by positions that restart, document ids or lengths."""
+    places: bool = True
+    """Whether positions are said along with a cache; else, where they may be left out, the target counts them."""
     switches: tuple[tuple[str, Any], ...] = ()
     """Further arguments that choose between ways, by name."""
 
@@ -39,5 +41,6 @@ class Route:
         words += [f"mask={self.mask}", f"batch={self.batch}"]
         words += [f"cached={'+'.join(map(str, self.cached))}"] if self.cached else []
         words += [one for one in (self.backend, self.dtype) if one is not None]
+        words += [] if self.places else ["positions left out"]
         words += ["strided"] * (not self.contiguous) + ["training"] * self.training + ["packed"] * self.packed
         return " · ".join(words)

@@ -135,7 +135,7 @@ def _masks(subject: Subject, route: Route) -> dict[str, str]:
     if mask is not None and (route.mask != "none" or mask.required):
         named[mask.name] = _mask(mask)
     if places is not None and (
-        places.required or places.always or route.packed or route.cached or route.mask == "left"
+        places.required or places.always or route.packed or (route.cached and route.places) or route.mask == "left"
     ):
         named[places.name] = "positions"
     if subject.documents is not None and (route.packed or subject.documents.required):

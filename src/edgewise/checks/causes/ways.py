@@ -57,6 +57,7 @@ def brief(route: Route) -> str:
     words += [f"mask={route.mask}"] * (route.mask != _PLAIN["mask"])
     words += [f"batch of {'one' if route.batch == 1 else route.batch}"] * (route.batch != _PLAIN["batch"])
     words += [f"cached {'+'.join(map(str, route.cached))}"] * bool(route.cached)
+    words += [] if route.places else ["positions left out"]
     words += [one for one in (route.backend, route.dtype) if one is not None]
     words += ["strided"] * (not route.contiguous) + ["training"] * route.training + ["packed"] * route.packed
     return " · ".join(words) or "the plain route"

@@ -18,6 +18,7 @@ from edgewise.checks.properties.exactly import rounded
 from edgewise.checks.properties.examples.path_mismatch import broken, right
 from edgewise.checks.properties.recomputed import attributes, recomputed, turned_on
 from edgewise.checks.properties.stepped import left_over, stepped
+from edgewise.checks.properties.uncounted import uncounted
 from edgewise.checks.property import Property
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def examine(lab: "Lab") -> Iterator[Observation]:
     looked += len(kept)
     yield from (one for one in kept if one is not None)
     if not random and not any(kept):  # else no two answers can be compared
-        several = (*stepped(lab), *_beside(lab), *_attributes(lab), *recomputed(lab))
+        several = (*stepped(lab), *uncounted(lab), *_beside(lab), *_attributes(lab), *recomputed(lab))
         looked += len(several)
         yield from (one for one in several if one is not None)
     for one in dropped(lab):
