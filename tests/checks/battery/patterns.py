@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from battery.case import Projections, by_hand, case, merge, triangle
+from battery.case import Projections, by_hand, case, merge, split, triangle
 from edgewise import causal, chunks, prefix, window
 
 
@@ -163,3 +163,46 @@ def positions_that_do_not_restart(ok):
             return self.out(merge(by_hand(*self.qkv(x), triangle(x.size(1)) & same)))
 
     return Layer()
+
+
+@case("future-leak", "A1")
+def the_square_mask_is_lost_where_weights_are_asked_for(ok):
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v, self.o = (nn.Linear(16, 16) for _ in range(4))
+
+        def forward(self, query, key, value, attn_mask=None, need_weights=False):
+            q, k, v = split(self.q(query), 4), split(self.k(key), 4), split(self.v(value), 4)
+            if not need_weights:
+                return self.o(merge(F.scaled_dot_product_attention(q, k, v, attn_mask=attn_mask))), None
+            scores = q @ k.transpose(-2, -1) / 2
+            if attn_mask is not None and ok:
+                scores = scores.masked_fill(~attn_mask, float("-inf"))
+            weights = scores.softmax(-1)
+            return self.o(merge(weights @ v)), weights
+
+    return Attention()
+
+
+@case("wrong-pattern", "C4", graph="causal() | documents([0, 1, 2, 2, 2, 2, 3, 4])")
+def the_last_patch_of_a_picture_is_left_out_of_its_block(ok):
+    def keep(query, key):
+        last = 6 if ok else 5
+        return (key <= query) | ((query >= 2) & (query < last) & (key >= 2) & (key < last))
+
+    return _masked(keep)
+
+
+@case("packing-leak", "F1")
+def packed_tokens_without_a_batch_are_one_block(ok):
+    def attend(q, k, v, cu_seqlens):
+        query, key = (
+            torch.bucketize(torch.arange(len(one)), cu_seqlens[1:-1] if ok else cu_seqlens[:0], right=True)
+            for one in (q, k)
+        )
+        scores = torch.einsum("qhw,khw->hqk", q, k) / q.shape[-1] ** 0.5
+        weights = scores.masked_fill(query[:, None] != key[None], float("-inf")).softmax(-1)
+        return torch.einsum("hqk,khw->qhw", weights, v)
+
+    return attend

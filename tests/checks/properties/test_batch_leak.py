@@ -167,6 +167,34 @@ class InPlace(Beamed):
     reorder_cache = None
 
 
+class Told(Beamed):
+    """The order is an argument of the call."""
+
+    def forward(self, x, cache=None, beam_idx=None):
+        if cache is not None and beam_idx is not None and self.forgets != "all":
+            cache = Beamed.reorder_cache(self, cache, beam_idx)
+        return super().forward(x, cache)
+
+    reorder_cache = None
+
+
+class Inverse(Beamed):
+    def reorder_cache(self, cache, beam_idx):
+        return super().reorder_cache(cache, beam_idx.argsort())
+
+
+def e4_beams_told():
+    return Told("all")
+
+
+def e4_beams_told_second():
+    return Told("second")
+
+
+def e4_beams_inverse():
+    return Inverse()
+
+
 def e4_beams_all():
     return Beamed("all")
 
@@ -197,6 +225,9 @@ WRONG = [
     case(e4_beams_all, "E4", graph="causal()"),
     case(e4_beams_values, "E4", graph="causal()"),
     case(e4_beams_second, "E4", graph="causal()"),
+    case(e4_beams_told, "E4", graph="causal()"),
+    case(e4_beams_told_second, "E4", graph="causal()"),
+    case(e4_beams_inverse, "E4", graph="causal()"),
 ]
 ROUTES = {
     e2_hand: lambda route: route.mask in ("left", "right"),
@@ -224,7 +255,7 @@ def test_the_example_is_caught_and_its_mended_twin_is_not(named):
     assert not named(right.target, **right.declared)
 
 
-@pytest.mark.parametrize("build", [Beamed, InPlace])
+@pytest.mark.parametrize("build", [Beamed, InPlace, Told])
 def test_a_cache_that_is_reordered_everywhere_is_clean(named, build):
     assert not named(build(), graph="causal()")
 

@@ -26,7 +26,7 @@ from edgewise.checks.calls.subject import Caching, Subject
 
 __all__ = ["Answer", "Refused", "answer"]
 
-Between = Callable[[Any, int], Any]
+Between = Callable[[Any, int], tuple[Any, dict[str, Any]]]
 
 
 def answer(
@@ -50,7 +50,8 @@ def answer(
         seed: what everything that is random starts from.
         dropout: whether dropout stays as it is in training mode; else it is zero.
         seconds: how long it may take; None for as long as it likes.
-        between: what is done to a cache after each part, given it and the tokens read so far.
+        between: what becomes of a cache after each part, given it and the tokens read so far: the cache, and what the
+            next call is given beside.
 
     Raises:
         Refused: the target does not take this route, or fails on it; says why.
@@ -117,7 +118,7 @@ def _stepwise(subject: Subject, given: Given, route: Route, between: Between | N
         raise Refused("several documents in a row are not read part by part")
     cache = first_cache(subject, caching, given.batch)
     answers: list[Answer] = []
-    start, heard = 0, None
+    start, heard, fixed = 0, None, subject.fixed
     for stop in stops(route.cached, given.length):
         with listening(subject) as kept:
             result, mutated = call(subject, given, route, start=start, stop=stop, cache=cache, heard=heard)
@@ -128,7 +129,8 @@ def _stepwise(subject: Subject, given: Given, route: Route, between: Between | N
             if cache is None:
                 raise Refused(f"it returns no cache after {stop} tokens")
         if between is not None:
-            cache = between(cache, stop)
+            cache, more = between(cache, stop)
+            subject = subject.replace(fixed={**fixed, **more}, casts=subject.casts)
         start = stop
     return Answer(
         torch.cat([one.out for one in answers], dim=1),

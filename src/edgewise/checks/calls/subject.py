@@ -177,6 +177,8 @@ class Subject:
     """Whether its answer to a plain input has numbers only."""
     seconds: float = 0.0
     """What one call took."""
+    row_by_row: bool = False
+    """Of a function over packed tokens: whether it knows no batch, and is called for each row."""
     inner: tuple[nn.Module, ...] = ()
     """Of a function: modules that its code holds."""
     notes: tuple[str, ...] = ()

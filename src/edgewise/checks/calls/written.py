@@ -27,7 +27,7 @@ def runs(subject: Subject, given: Given, route: Route, name: str = "run") -> str
         name: of the function.
     """
     cast = route.dtype is not None and route.dtype != str(subject.dtype).removeprefix("torch.")
-    if route.training or not route.contiguous or (cast and subject.module is None):
+    if route.training or not route.contiguous or (cast and subject.module is None) or subject.row_by_row:
         return None
     try:
         body = _stepwise(subject, route) if route.cached else _whole(subject, given, route)

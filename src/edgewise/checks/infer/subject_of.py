@@ -20,6 +20,7 @@ from edgewise.checks.infer.mappings import entries
 from edgewise.checks.infer.memories import crossed
 from edgewise.checks.infer.names import Role, Taken, parameters, role_of, roles
 from edgewise.checks.infer.optional import optional
+from edgewise.checks.infer.packed import RowByRow
 from edgewise.checks.infer.plain import first_call
 from edgewise.checks.infer.readings import heads_of, readings, widths
 from edgewise.checks.infer.told import by_name, checked, parts_told
@@ -30,6 +31,8 @@ from edgewise.checks.meaning.declared import Declared
 from edgewise.errors import ArgumentError
 
 __all__ = ["subject_of"]
+
+PACKED = "called row by row: it takes packed tokens (tokens, heads, width) without a batch"
 
 
 def subject_of(target: Any, declared: Declared | None = None, *, seconds: float = 60.0, **told: Any) -> Subject:
@@ -64,7 +67,7 @@ def subject_of(target: Any, declared: Declared | None = None, *, seconds: float 
     bare, takes = _bare(called, declared, told)
     bare, takes = crossed(bare, takes) or (bare, takes)
     trial = Trial(seconds)
-    candidates = _candidates(bare, told)
+    candidates = _candidates(bare, takes, told)
     if bare.module is not None and is_library(bare.module):
         candidates = library_readings(bare, takes, told)
         takes = library_takes(bare.module, takes)
@@ -162,8 +165,11 @@ def _fixed(target: Any, told: dict[str, Any], declared: Declared, takes: dict[Ro
     return fixed
 
 
-def _candidates(bare: Subject, told: dict[str, Any]) -> Iterator[Subject]:
+def _candidates(bare: Subject, takes: dict[Role, list[Taken]], told: dict[str, Any]) -> Iterator[Subject]:
     if bare.kind == "function" and told.get("reads", "qkv") == "qkv":
+        if takes.get("cumulative") and "layout" not in told:
+            packed = bare.replace(target=RowByRow(bare.target), row_by_row=True, notes=(*bare.notes, PACKED))
+            yield from functions(packed, told | {"layout": "heads third"})
         yield from functions(bare, told)
     if bare.kind != "function" or "reads" in told:
         if "width" not in told:

@@ -104,6 +104,9 @@ def _switches(subject: Subject) -> list[tuple[str, Any]]:
     found = [(name, value) for name, values in subject.switches for value in values[1:]]
     if subject.causal_flag is not None and subject.causal_flag.name not in dict(subject.switches):
         found.append((subject.causal_flag.name, True))
+    square = subject.square_mask
+    if square is not None and not square.required:
+        found.append((square.name, True))  # handed over, by the lab: the graph that is declared, or causal
     return found
 
 

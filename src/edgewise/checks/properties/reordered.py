@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,6 +24,7 @@ Reorder = Callable[[Any, Tensor], Any]
 _NAMES = re.compile(
     r"_?(reorder|reindex|rearrange|gather|select)(_\w*)?(cache|caches|past|state|states|beams?|rows)|reorder"
 )
+_ORDERS = re.compile(r"(beam|row|cache|batch|parent)s?_(idx|ids|index|indices|order)|new_order|reorder|parents")
 
 
 def reordered(lab: "Lab", routes: list[Route]) -> Iterator[Observation]:
@@ -39,19 +41,27 @@ def reordered(lab: "Lab", routes: list[Route]) -> Iterator[Observation]:
             return
 
 
+ORDER = [2, 0, 0]
+"""One row is left, one goes on twice, and the order is not its own inverse."""
+
+
 def _compared(lab: "Lab", route: Route) -> Observation | None:
-    given = _one_memory(lab.given(route))
+    route = replace(route, batch=len(ORDER))
+    given, order = _one_memory(lab.given(route)), ORDER
     start = stops(route.cached, given.length)[0]
-    order = [given.batch - 1, *[0] * (given.batch - 1)]
     index = torch.tensor(order, device=given.tokens.device)
     done: list[str] = []
 
-    def between(cache: Any, stop: int) -> Any:
+    def between(cache: Any, stop: int) -> tuple[Any, dict[str, Any]]:
         if stop != start:
-            return cache
+            return cache, {}
+        name = _argument(lab)
+        if name:
+            done.append(name)
+            return cache, {name: index}
         name, reorder = _way(lab.subject.module, cache)
         done.append(name)
-        return reorder(cache, index)
+        return reorder(cache, index), {}
 
     asked = given.replace(tokens=torch.cat([given.rows(order).tokens[:, :start], given.tokens[:, start:]], dim=1))
     wanted = lab.answer(asked, route).out[:, start:]
@@ -68,6 +78,16 @@ def _compared(lab: "Lab", route: Route) -> Observation | None:
         "the reordering changes nothing" if still else "rows are reordered in a part of the cache, and not everywhere",
         size=apart,
     )
+
+
+def _argument(lab: "Lab") -> str:
+    """The argument that a call takes the order of the rows by; "" where it takes none."""
+    caching, module = lab.subject.caching, lab.subject.module
+    if caching is None or module is None or lab.subject.library:
+        return ""
+    method = getattr(module, caching.method or "forward")
+    taken = inspect.signature(method).parameters.values()
+    return next((one.name for one in taken if one.default is None and _ORDERS.fullmatch(one.name)), "")
 
 
 def _one_memory(given: Given) -> Given:

@@ -26,9 +26,17 @@ def _made(lab: "Lab", route: Route) -> tuple[Reading, ...]:
     if route.cached and not lab.expected(route=lab.plain).causal:
         return ()  # what reads both ways cannot be read part by part
     try:
-        return tuple(looked(lab, route))
+        return _sayable(lab, route, tuple(looked(lab, route)))
     except Refused:
         return ()
+
+
+def _sayable(lab: "Lab", route: Route, found: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """Return what is wrong, of kinds that some property tells: documents and padding are those of a declared graph."""
+    documents = route.packed or lab.subject.documents is not None
+    padding = route.mask in ("left", "right") or lab.subject.memory is not None or lab.subject.pads_by_id
+    unsaid = ("" if documents else "F") + ("" if padding else "D")
+    return tuple(replace(one, kind="C4") if one.kind[0] in unsaid else one for one in found)
 
 
 def _in_context(lab: "Lab", route: Route, found: tuple[Reading, ...]) -> tuple[Reading, ...]:
