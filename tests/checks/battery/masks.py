@@ -115,3 +115,38 @@ def a_function_whose_square_mask_hides_what_it_should_show(ok):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=~hide if ok else hide)
 
     return attention
+
+
+@case("mask-meaning", "G1")
+def a_mask_of_numbers_that_is_subtracted(ok):
+    class Layer(Projections):
+        def forward(self, x):
+            q, k, v = self.qkv(x)
+            mask = torch.zeros(x.size(1), x.size(1)).masked_fill(~triangle(x.size(1)), -1e4)
+            scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5
+            return self.out(merge((scores + mask if ok else scores - mask).softmax(-1) @ v))
+
+    return Layer()
+
+
+@case("mask-meaning", "G1", mask="mask:keep")
+def a_function_turns_a_mask_of_padding_round(ok):
+    def attend(q, k, v, mask):
+        keep = mask[:, None, None, :]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=keep if ok else ~keep)
+
+    return attend
+
+
+@case("mask-meaning", "G1")
+def padding_that_is_true_is_read_as_kept(ok):
+    class Layer(Projections):
+        def forward(self, src, src_key_padding_mask=None):
+            q, k, v = self.qkv(src)
+            scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5
+            if src_key_padding_mask is not None:
+                pad = src_key_padding_mask[:, None, None, :]
+                scores = scores.masked_fill(pad if ok else ~pad, torch.finfo(scores.dtype).min)
+            return self.out(merge(scores.softmax(-1) @ v))
+
+    return Layer()

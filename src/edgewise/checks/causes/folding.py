@@ -16,6 +16,8 @@ from edgewise.checks.finding import Finding, Observation
 
 __all__ = ["Looked", "folded"]
 
+OF_NUMBERS = ("path-mismatch", "normalisation", "scale", "head-mapping", "position")
+
 
 @dataclass(frozen=True)
 class Looked:
@@ -126,6 +128,9 @@ def _follows(one: Observation, cause: _Group) -> bool:
     first = cause.first
     if one.property == first.property:
         return cause.on(one.route) or (one.warning and one.kind == first.kind)
+    if first.kind == "G1" and one.route.mask == "ones" and one.property in OF_NUMBERS:
+        # Ones read the wrong way round hide everything alike, which moves numbers, and shows in no edge.
+        return any(cause.on(replace(one.route, mask=side)) for side in ("left", "right"))
     if not follows(first.kind, one.property, one.kind):
         return False
     if one.kind == "E3" and first.kind in LEAKING:

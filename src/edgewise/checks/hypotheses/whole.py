@@ -28,6 +28,11 @@ def whole(graph: Graph) -> Iterator[Hypothesis]:
         lambda at: ~seen(graph, at.query, at.key),
     )
     yield Hypothesis(
+        "G1",
+        "the mask has the wrong sign: what should be hidden outweighs the rest, and a row that hides nothing reads all",
+        lambda at: _outweighed(~seen(graph, at.query, at.key) & (at.key < at.there), at.key < at.there),
+    )
+    yield Hypothesis(
         "B1",
         "triangle aligned top-left, T_q≠T_k: row i of a call sees keys 0…i, however many keys came before",
         lambda at: seen(graph, at.within, at.key),
@@ -61,6 +66,10 @@ def whole(graph: Graph) -> Iterator[Hypothesis]:
         lambda at: seen(graph, at.query, at.key) & ((at.query != at.key) | (at.query == 0)),
     )
     yield from _turned(graph)
+
+
+def _outweighed(hidden: Any, there: Any) -> Any:
+    return np.where(hidden.any(-1, keepdims=True), hidden, there)
 
 
 def _turned(graph: Graph) -> Iterator[Hypothesis]:

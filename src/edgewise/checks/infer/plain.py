@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import islice, product
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -140,15 +140,21 @@ def _place(subject: Subject, result: Any, length: int) -> tuple[Path, str] | Non
     return axes_of(result, BATCH, None if free else length, "query" if subject.layout == "time first" else "batch")
 
 
-def needed(subject: Subject, takes: dict[Role, list[Taken]]) -> Iterator[Subject]:
-    """The subject with every combination of forms of the arguments that it cannot be called without."""
+def needed(subject: Subject, takes: dict[Role, list[Taken]], *, padding: bool = False) -> Iterator[Subject]:
+    """The subject with every combination of forms of the arguments that it cannot be called without.
+
+    Args:
+        subject: the candidate.
+        takes: its arguments by role.
+        padding: whether the mask of a function is one of padding; else it is one over pairs, and then of padding.
+    """
     ways: list[tuple[str, list[Any]]] = []
     fixed: dict[str, Any] = dict(subject.fixed)
     for role, several in takes.items():
         for one in several:
             if not one.required or one.name in fixed or one.name in subject.main:
                 continue
-            field, forms = _forms(role, one, subject)
+            field, forms = _forms("padding" if padding and role == "mask" else role, one, subject)
             if field == "fixed":
                 fixed[one.name] = forms[0]
             elif getattr(subject, field) is None:
@@ -157,12 +163,16 @@ def needed(subject: Subject, takes: dict[Role, list[Taken]]) -> Iterator[Subject
         parts = {field: form for (field, _), form in zip(ways, chosen, strict=True)}
         made = subject.replace(fixed=fixed, **parts)
         yield from memories(made) if "memory" in parts else (made,)
+    one_length = subject.reads == "qkv" and subject.shapes[0].query == subject.shapes[0].key
+    if one_length and not padding and any(one.required for one in takes.get("mask", [])):
+        yield from needed(subject, takes, padding=True)
 
 
-def _forms(role: Role, one: Taken, subject: Subject) -> tuple[str, list[Any]]:
+def _forms(role: Role | Literal["padding"], one: Taken, subject: Subject) -> tuple[str, list[Any]]:
     """The part of the subject that an argument becomes, and its forms."""
     hidden = subject.library == "torch"
-    known: dict[Role, tuple[str, Callable[[], list[Argument]]]] = {
+    known: dict[Role | Literal["padding"], tuple[str, Callable[[], list[Argument]]]] = {
+        "padding": ("mask", lambda: list(mask_forms(one))),
         "mask": ("mask", lambda: list(mask_forms(one))),
         "lengths": ("mask", lambda: [Argument(one.name, "lengths", "batch", "int", one.required)]),
         "square": ("square_mask", lambda: list(square_forms(one, hidden=hidden))),

@@ -34,6 +34,8 @@ def inferred(measured: Bool[np.ndarray, "query key"], others: list[Bool[np.ndarr
         return causal(), "one of its routes is causal"
     if _alike(measured, ~lower):
         return causal(), "every output depends on later tokens alone, the complement of what is usual"
+    if _alike(measured, np.where(lower.all(1, keepdims=True), True, ~lower)):
+        return causal(), "every output depends on later tokens alone, and the last, which has none, on all"
     future = np.triu(measured, 1)
     for ahead in (1, 2):
         if ahead + 2 < len(measured) and _alike(measured, window(len(measured), ahead=ahead).dense(*measured.shape)):

@@ -125,6 +125,9 @@ def _loudly(lab: "Lab", given: Given, route: Route, other: Route) -> tuple[float
     """The same with large inputs: one way may overflow where the other does not."""
     loud = given.replace(tokens=given.tokens * LOUD)
     one, two = lab.answer(loud, route).out, lab.answer(loud, other).out
+    if given.keep is not None and one.dim() == 3:
+        real = given.keep.to(one.device)
+        one, two = one[real], two[real]  # what a padded place gives is nobody's concern
     if bool(one.isfinite().all()) == bool(two.isfinite().all()):
         return None, ""
     return float(
