@@ -163,6 +163,14 @@ def test_padding_of_tokens_that_were_pooled_is_told_nowhere(models):
     assert {meant_at(lab, route, given, 1, call) for call in pooled} == {None}
 
 
+def test_several_tokens_after_a_cache_are_no_cross_attention(models):
+    lab = models("gpt_neox_japanese")
+    calls = lab.calls(replace(lab.plain, cached=(3, 2, 3)))
+    assert [(call.kind, call.first) for call in calls] == [("self", first) for first in (0, 0, 3, 3, 5, 5)]
+    for call in calls:
+        assert_close(lab.expected(call).cells, call.cells)
+
+
 def test_a_picture_of_which_some_places_are_never_read_has_its_own_length():
     class Patches(nn.Module):
         def __init__(self):

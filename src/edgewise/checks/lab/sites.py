@@ -1,6 +1,6 @@
 """What attention computes on a route, seen from inside: every call that tracing captures, one row a call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,7 +96,7 @@ def look(target: Any, ask: Callable[[Given], Tensor], given: Given) -> Look:
         problem = str(error).removeprefix("it raises TraceError: ")
         with trace(target, check="none", copy=True) as run:
             out = ask(given)
-    calls = tuple(_of_kind(seen(one), given) for one in run.calls)
+    calls = _continued([_of_kind(seen(one), given) for one in run.calls])
     if problem:
         calls = tuple(replace(one, problem=problem) if problem.startswith(f"{one.site}:") else one for one in calls)
     return Look(calls, dict(run.unexplained), out)
@@ -108,6 +108,20 @@ def _of_kind(one: Seen, given: Given) -> Seen:
         return one
     keys, memory = one.key.shape[2], given.memory.shape[1]
     return replace(one, kind="self") if keys != memory and keys <= given.length else one
+
+
+def _continued(calls: Sequence[Seen]) -> tuple[Seen, ...]:
+    """Calls of which one that has the keys of the last at its site, and one more for each query, goes on with those."""
+    keys: dict[str, int] = {}
+    found: list[Seen] = []
+    for one in calls:
+        query, key = one.query.shape[2], one.key.shape[2]
+        if one.kind == "cross" and one.site in keys and key == keys[one.site] + query:
+            one = replace(one, kind="self", cached=key - query, first=key - query)
+        if one.kind == "self" and (query == key or one.site in keys):
+            keys[one.site] = key
+        found.append(one)
+    return tuple(found)
 
 
 def seen(one: Captured) -> Seen:
