@@ -113,3 +113,17 @@ def test_no_output_depends_on_a_token_of_a_memory_that_is_a_picture_or_a_sound(n
     assert lab.given(lab.plain).memory is not None
     with pytest.raises(Skip, match="its memory is a picture or a sound, so that no output depends on a token of it"):
         lab.influence(lab.plain, row=1, of="memory")
+
+
+@pytest.mark.parametrize(("name", "shape"), [("diffusion_gemma", "batch memory+key"), ("t5", "batch key")])
+def test_a_mask_over_memory_and_tokens_is_told_from_one_over_tokens(name, shape):
+    subject = subject_of(tiny_target(name))
+    assert subject.mask is not None
+    assert subject.mask.shape == shape
+    given = sampled(subject)
+    keep = torch.ones(2, given.length, dtype=torch.bool)
+    keep[:, 1] = False
+    other = given.tokens.clone()
+    other[:, 1] = other[:, 2]
+    one, two = (answer(subject, given.replace(tokens=each, keep=keep), Route()).out for each in (given.tokens, other))
+    torch.testing.assert_close(one[:, 2:], two[:, 2:], atol=1e-5, rtol=1e-4)

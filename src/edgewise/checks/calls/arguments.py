@@ -67,6 +67,7 @@ def mask_value(argument: Argument, keep: Tensor, subject: Subject, query: int) -
     batch, key = keep.shape
     axes = {
         "batch key": keep,
+        "batch memory+key": keep,
         "key batch": keep.t(),
         "batch 1 key": keep[:, None],
         "batch 1 1 key": keep[:, None, None],

@@ -112,7 +112,17 @@ def _tell_masks(
     if square is not None and allowed is not None:
         _tell(named, square, square_value(square, allowed, keep if shared else None, subject, given.batch))
     if mask is not None and keep is not None and not (shared and allowed is not None):
+        keep = torch.cat([_heard(given), keep], dim=1) if mask.shape == "batch memory+key" else keep
         _tell(named, mask, mask_value(mask, keep, subject, given.length))
+
+
+def _heard(given: Given) -> Tensor:
+    """Which tokens of the memory are real: a mask over memory and tokens begins with them."""
+    if given.memory_keep is not None:
+        return given.memory_keep
+    if given.memory is None:
+        raise Refused("its mask is over memory and tokens, and it was given no memory")
+    return torch.ones(given.memory.shape[:2], dtype=torch.bool, device=given.memory.device)
 
 
 def _keys(given: Given) -> int:

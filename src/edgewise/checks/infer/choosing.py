@@ -10,7 +10,7 @@ from edgewise.checks.calls.subject import Argument, Subject
 from edgewise.checks.infer.names import Taken
 from edgewise.checks.infer.trial import Trial
 
-__all__ = ["added", "first_form", "nothing_padded", "unused"]
+__all__ = ["added", "first_form", "hidden", "nothing_padded", "unused"]
 
 
 def first_form(subject: Subject, field: str, forms: Iterable[Argument], given: Given, trial: Trial) -> Subject | None:
@@ -40,14 +40,14 @@ def added(subject: Subject, field: str, given: Given, trial: Trial) -> Subject:
         return subject
     numbers = Argument(argument.name, "additive", argument.shape, "float", argument.required)
     tried = subject.replace(**{field: numbers})
-    return tried if not _hidden(subject, given, trial) and _hidden(tried, given, trial) else subject
+    return tried if not hidden(subject, given, trial) and hidden(tried, given, trial) else subject
 
 
 _BROAD = ("batch 1 1 key", "query key", "batch 1 query key", "batch query key", "batch*heads query key")
 
 
-def _hidden(subject: Subject, given: Given, trial: Trial) -> bool:
-    """Whether what is hidden by the mask, the second token or key, moves no other."""
+def hidden(subject: Subject, given: Given, trial: Trial, changed: int = 1) -> bool:
+    """Whether what is hidden by the mask, the second token or key, moves no other; or another that is `changed`."""
     keep, allowed = given.keep, given.allowed
     if keep is not None:
         keep = keep.clone()
@@ -56,21 +56,21 @@ def _hidden(subject: Subject, given: Given, trial: Trial) -> bool:
         allowed = allowed.clone()
         allowed[:, 1] = False
     given = given.replace(keep=keep, allowed=allowed)
-    one, two = trial.answer(subject, given), trial.answer(subject, _other(subject, given))
+    one, two = trial.answer(subject, given), trial.answer(subject, _other(subject, given, changed))
     if one is None or two is None:
         return False
-    rows = [row for row in range(one.out.shape[-2]) if row != 1 or given.value is not None]
+    rows = [row for row in range(one.out.shape[-2]) if row != changed or given.value is not None]
     return torch.equal(one.out[..., rows, :], two.out[..., rows, :])
 
 
-def _other(subject: Subject, given: Given) -> Given:
-    """With something else in the second place."""
+def _other(subject: Subject, given: Given, at: int) -> Given:
+    """With something else in a place."""
     if given.value is not None:
         value = given.value.clone()
-        value[:, :, 1] += 1
+        value[:, :, at] += 1
         return given.replace(value=value)
     tokens = given.tokens.clone()
-    tokens[:, 1] = tokens[:, 2] if subject.reads == "ids" else tokens[:, 1] + 1
+    tokens[:, at] = tokens[:, at + 1] if subject.reads == "ids" else tokens[:, at] + 1
     return given.replace(tokens=tokens)
 
 

@@ -1,10 +1,12 @@
 """Masks that a target takes: of padding, or over pairs of query and key."""
 
+from dataclasses import replace
+
 import torch
 
 from edgewise.checks.calls.given import Given
 from edgewise.checks.calls.subject import Argument, Subject
-from edgewise.checks.infer.choosing import added, first_form, nothing_padded, unused
+from edgewise.checks.infer.choosing import added, first_form, hidden, nothing_padded, unused
 from edgewise.checks.infer.forms import mask_forms, square_forms
 from edgewise.checks.infer.names import Role, Taken
 from edgewise.checks.infer.trial import BATCH, Trial
@@ -42,7 +44,7 @@ def masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Sub
         numbers, turned = subject.library == "transformers", subject.layout == "time first"
         found = first_form(subject, "mask", mask_forms(one, numbers=numbers, turned=turned), given, trial)
         if found is not None:
-            return _also_square(found, trial)
+            return _also_square(_with_memory(found, given, trial), trial)
         if subject.square_mask is None:
             squared = _square(subject, one, trial)
             if squared is not None:
@@ -55,6 +57,22 @@ def masks(subject: Subject, takes: dict[Role, list[Taken]], trial: Trial) -> Sub
         if found is not None:
             return found
     return subject
+
+
+def _with_memory(subject: Subject, given: Given, trial: Trial) -> Subject:
+    """A mask of the library that hides what it says over memory and tokens, and not over tokens alone, is over both."""
+    mask = subject.mask
+    if subject.library != "transformers" or subject.memory is None or subject.memory_sizes or mask is None:
+        return subject
+    if mask.shape != "batch key" or _tells(subject, given, trial):
+        return subject
+    tried = subject.replace(mask=replace(mask, shape="batch memory+key"))
+    return tried if _tells(tried, given, trial) else subject
+
+
+def _tells(subject: Subject, given: Given, trial: Trial) -> bool:
+    """Whether what is hidden moves no other token, and what is not hidden does."""
+    return hidden(subject, given, trial) and not hidden(subject, given, trial, changed=2)
 
 
 _WIDE = ("batch 1 1 key", "batch 1 key")
