@@ -1,14 +1,17 @@
 """`edgewise check`, as it is typed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+import torch
 
+import edgewise
 from edgewise.cli import main
-from edgewise.cli.sweep import table
+from edgewise.cli.sweep import table, told
 
 CODE = """
 import torch
@@ -159,6 +162,14 @@ def test_the_table_of_a_sweep_tells_failures_one_by_one_and_counts_the_rest() ->
 
 
 @pytest.mark.slow
+def test_a_type_for_which_time_ran_out_does_not_hold_whole() -> None:
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval()
+    report = edgewise.check(layer, only=["scale", "batch-leak"])
+    late = replace(report, results=(report.results[0], replace(report.results[1], status="skip", why="time ran out")))
+    assert told(report) == ("holds", "")
+    assert told(late) == ("holds in part", f"time ran out at {report.results[1].name}")
+
+
 def test_a_sweep_keeps_rows_goes_on_and_says_what_failed(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

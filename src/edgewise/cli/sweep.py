@@ -9,11 +9,14 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgewise.errors import ArgumentError, DataError, EdgewiseError
 
-__all__ = ["sweep", "table"]
+if TYPE_CHECKING:
+    from edgewise.checks import Report
+
+__all__ = ["sweep", "table", "told"]
 
 SECONDS, BUDGET = 180.0, 60.0
 """That a process may take for one type, and that looking may take of them."""
@@ -76,11 +79,20 @@ def row(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         report = check(target, **asked)
     except EdgewiseError as error:
         return {"outcome": "not told", "why": str(error)[:300]}
-    outcome = ("holds", "fails", "not told")[report.exit_status]
-    causes = [f"{one.cause.property} {one.cause.kind}: {one.cause.measured}" for one in report.failures]
-    why = "; ".join(causes) or ("" if outcome == "holds" else report.verdict)
+    outcome, why = told(report)
     times = {"built": round(built, 2), "seconds": round(report.seconds, 2), "passes": report.passes}
     return {"outcome": outcome, "why": why, **times, "report": described(report)}
+
+
+def told(report: "Report") -> tuple[str, str]:
+    """Return what came of a check in a word, and why: what fails, or where time ran out."""
+    causes = [f"{one.cause.property} {one.cause.kind}: {one.cause.measured}" for one in report.failures]
+    late = [one.name for one in report.results if one.status == "skip" and one.why.startswith("time ran out")]
+    if causes:
+        return "fails", "; ".join(causes)
+    if report.exit_status:
+        return "not told", report.verdict
+    return ("holds in part", f"time ran out at {', '.join(late)}") if late else ("holds", "")
 
 
 def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
