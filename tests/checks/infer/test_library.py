@@ -127,3 +127,9 @@ def test_a_mask_over_memory_and_tokens_is_told_from_one_over_tokens(name, shape)
     other[:, 1] = other[:, 2]
     one, two = (answer(subject, given.replace(tokens=each, keep=keep), Route()).out for each in (given.tokens, other))
     torch.testing.assert_close(one[:, 2:], two[:, 2:], atol=1e-5, rtol=1e-4)
+
+
+def test_one_that_fails_at_making_its_cache_is_called_without():
+    subject = subject_of(tiny_target("blt"))
+    assert "use_cache=False" in str(subject)
+    assert answer(subject, sampled(subject), Route()).out.shape[:2] == (2, subject.length)

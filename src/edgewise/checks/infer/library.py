@@ -69,7 +69,9 @@ def library_readings(bare: Subject, takes: dict[Role, list[Taken]], told: dict[s
         yield subject.replace(
             fixed={**subject.fixed, "output_hidden_states": True}, output=_HIDDEN[bool(subject.memory)]
         )
-
+    if "use_cache" in names:  # some fail at making the cache that they make unasked
+        for subject in _offers(bare, names, module):
+            yield subject.replace(fixed={**subject.fixed, "use_cache": False})
     if "input_ids" in names and "pixel_values" in inspect.signature(module.forward).parameters:
         for one in besides(module):
             yield bare.replace(target=one, reads="ids", main=("input_ids",))
