@@ -150,3 +150,17 @@ def padding_that_is_true_is_read_as_kept(ok):
             return self.out(merge(scores.softmax(-1) @ v))
 
     return Layer()
+
+
+@case("mask-meaning", "G2")
+def the_smallest_number_of_a_dtype_is_the_one_nearest_to_zero(ok):
+    def fill(scores, keep):
+        lowest = torch.finfo(scores.dtype).min if ok else torch.finfo(scores.dtype).tiny
+        return torch.where(keep, scores, torch.full([], lowest, dtype=scores.dtype))
+
+    return _scored(fill)
+
+
+@case("mask-meaning", "G2")
+def a_fill_with_the_wrong_exponent(ok):
+    return _scored(lambda scores, keep: scores.masked_fill(~keep, -1e9 if ok else -1e-9))

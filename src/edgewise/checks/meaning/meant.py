@@ -176,6 +176,8 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
     graph, why = inferred(cells, others)
     if why == NOTHING and not causal_hint and _by_memory_alone(lab):
         return expectation(window(1), length, length, "inferred", "all that its tokens read is the memory")
+    if graph == full() and not causal_hint and _fills_later_tokens(lab):
+        causal_hint, says = True, "its code puts a number at every later token"
     if graph == full() and causal_hint:
         graph, why = causal(), says
     elif why in (NOTHING, PAST):
@@ -185,6 +187,17 @@ def _inferred_whole(lab: "Lab", causal_hint: bool, says: str) -> Expected:
     # What reads no tokens may have more places than those: a graph that names them is of that length.
     places = graph.length or length
     return expectation(graph, places, places, "inferred", why, exact=not _unnamed(lab, why))
+
+
+def _fills_later_tokens(lab: "Lab") -> bool:
+    """Whether code of no library fills just the cells above the diagonal, whatever it fills them with."""
+    from edgewise.checks.reading.weak import fills_of
+
+    if lab.subject.library or lab.subject.reads in ("pixels", "features"):
+        return False
+    found = fills_of(lab, lab.given(lab.plain), lab.plain).found
+    later = ~causal().dense(lab.length, lab.length)
+    return any(one.cells.shape == later.shape and bool((one.cells == later).all()) for one in found)
 
 
 def _without_a_name(lab: "Lab", rows: list[np.ndarray]) -> Expected | None:
