@@ -154,3 +154,22 @@ def test_the_expression_for_replays_is_what_is_called():
     assert code == "model(x, key_padding_mask=~keep)"
     found = eval(code, {"model": module, "x": given.tokens, "keep": given.keep})
     torch.testing.assert_close(found, answer(subject, given, Route(mask="right")).out)
+
+
+def test_a_buffer_that_training_replaces_is_put_back():
+    class Centred(callees.Layer):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("centre", torch.zeros(callees.WIDTH))
+
+        def forward(self, x):
+            if self.training:
+                self.centre = 0.9 * self.centre + 0.1 * x.mean((0, 1))
+            return self.attended(x) - self.centre
+
+    module = Centred()
+    centre = module.centre
+    subject = subject_of(module)
+    answer(subject, sampled(subject), Route(training=True))
+    assert module.centre is centre
+    assert not module.centre.any()

@@ -78,3 +78,12 @@ def test_one_answer_is_not_taken_for_that_of_a_pair_of_rows():
 
     with pytest.raises(Exception, match="nothing for each token"):
         subject_of(Scores())
+
+
+def test_a_sequence_that_is_made_shorter_is_no_answer_for_all_of_it():
+    class Halved(Layer):
+        def forward(self, x):
+            return (x[:, ::2] + x[:, 1::2].mean(1, keepdim=True)) if x.shape[1] > 1 else x
+
+    with pytest.raises(Exception, match="nothing for each token"):
+        subject_of(Halved())

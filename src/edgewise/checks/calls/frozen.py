@@ -64,8 +64,11 @@ def moded(modules: Sequence[nn.Module], *, training: bool, dropout: bool) -> Gen
             if training and not dropout:
                 _without_dropout(one, undo)
         if training:
-            kept = [(one, one.detach().clone()) for module in modules for one in module.buffers()]
+            held = [part for module in modules for part in module.modules()]
+            kept = [(one, one.detach().clone()) for part in held for one in part.buffers(recurse=False)]
             undo.callback(_put_back, kept)
+            for part in held:
+                undo.callback(_held_again, part, dict(part._buffers))
         yield
 
 
@@ -81,6 +84,11 @@ def _without_dropout(module: nn.Module, undo: ExitStack) -> None:
 
 
 _DROPS = re.compile(r"drop|mask_(time|feature)_prob")
+
+
+def _held_again(module: nn.Module, buffers: dict[str, torch.Tensor | None]) -> None:
+    """The buffers are those that there were, where a call has put others in their place."""
+    module._buffers.update(buffers)
 
 
 def _put_back(kept: list[tuple[torch.Tensor, torch.Tensor]]) -> None:

@@ -72,7 +72,7 @@ def _pooled(subject: Subject, trial: Trial) -> Subject | None:
     shapes, lengths = set[tuple[int, ...]](), set[int]()
     found: Path | None = None
     out = torch.empty(0)
-    for batch, longer in ((BATCH, 0), (BATCH, 1), (2, 0)):
+    for batch, longer in ((BATCH, 0), (BATCH, 1), (BATCH, 4), (2, 0)):
         returned = trial.returned(subject, sampled(subject, batch, subject.length + longer))
         if returned is None and longer:
             continue  # it takes one length alone, which then may be none of the answer's
