@@ -164,3 +164,18 @@ def the_smallest_number_of_a_dtype_is_the_one_nearest_to_zero(ok):
 @case("mask-meaning", "G2")
 def a_fill_with_the_wrong_exponent(ok):
     return _scored(lambda scores, keep: scores.masked_fill(~keep, -1e9 if ok else -1e-9))
+
+
+@case("normalisation", "H2")
+def padding_is_put_to_zero_behind_the_softmax(ok):
+    class Layer(Projections):
+        def forward(self, src, key_padding_mask=None):
+            q, k, v = self.qkv(src)
+            scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5
+            if key_padding_mask is None:
+                return self.out(merge(scores.softmax(-1) @ v))
+            pad = key_padding_mask[:, None, None, :]
+            right = scores.masked_fill(pad, torch.finfo(scores.dtype).min).softmax(-1)
+            return self.out(merge((right if ok else scores.softmax(-1).masked_fill(pad, 0.0)) @ v))
+
+    return Layer()

@@ -175,3 +175,29 @@ def checkpointing_drops_the_mask(ok):
             return x + self.inner(x)
 
     return Layer()
+
+
+@case("path-mismatch", "L6")
+def a_chunked_way_drops_the_last_short_chunk(ok):
+    class Layer(Projections):
+        def forward(self, x, chunked=False):
+            q, k, v = self.qkv(x)
+            last = x.size(1) if ok or not chunked else max(x.size(1) // 2 * 2, 2)
+            return self.out(merge(by_hand(q, k[:, :, :last], v[:, :, :last], None)))
+
+    return Layer()
+
+
+@case("path-mismatch", "L7")
+def checkpointing_leaves_out_the_positions(ok):
+    class Layer(Projections):
+        def __init__(self):
+            super().__init__()
+            self.places = nn.Embedding(32, 16)
+
+        def forward(self, x, use_checkpoint=False):
+            place = self.places(torch.arange(x.size(1)))
+            q, k, v = self.qkv(x + place if ok or not use_checkpoint else x)
+            return self.out(merge(by_hand(q, k, v, triangle(x.size(1)))))
+
+    return Layer()

@@ -141,6 +141,8 @@ def _follows(one: Observation, cause: _Group) -> bool:
         if uneven(first.kind, cached=bool(one.route.cached)) and any(map(cause.on, likes)):
             return True
         return any(cause.on(one.route) != cause.on(other) for other in plainer(one.route))
+    if first.property == "normalisation":  # sums are looked at on few routes, and are the same on their like
+        return any(map(cause.on, (one.route, replace(one.route, batch=first.route.batch, training=False, dtype=None))))
     return cause.on(one.route)
 
 

@@ -76,7 +76,7 @@ def _several(steps: list[float], wanted: float) -> bool:
 
 def _by_model(got: float, sizes: Sizes) -> bool:
     model = {sizes.heads * sizes.width, sizes.channels or 0}
-    return sizes.heads > 1 and any(one > sizes.width and alike(got, one**-0.5) for one in model)
+    return any(one > sizes.width and alike(got, one**-0.5) for one in model)
 
 
 def _others(sizes: Sizes) -> tuple[tuple[str, int], ...]:

@@ -32,7 +32,7 @@ WAYS = (
     r"loop|triton|memory_eff|xformers|checkpoint|chunked|low_mem|optimi[sz]ed|need|return|output|trace|debug|verbose|use_cache"
 )
 """Names of switches whose values mean the same attention."""
-LOUD = 30.0
+LOUD, ODD = 30.0, 5
 
 
 def examine(lab: "Lab") -> Iterator[Observation]:
@@ -66,10 +66,15 @@ def _beside(lab: "Lab") -> Iterator[Observation | None]:
         other = _equal(lab, route)
         if other is None or route.dtype is not None or route in lab.mixing:
             continue
-        try:
-            yield _compared(lab, route, other)
-        except (Refused, Skip):
-            continue
+        lengths = (lab.length, ODD) if route.switches and not route.cached and lab.length != ODD else (lab.length,)
+        for length in lengths:  # what goes by blocks or chunks may forget the last, short one
+            try:
+                found = _compared(lab, route, other, length)
+            except (Refused, Skip):
+                continue
+            yield found
+            if found is not None:
+                break
 
 
 def _equal(lab: "Lab", route: Route) -> Route | None:
@@ -84,9 +89,8 @@ def _equal(lab: "Lab", route: Route) -> Route | None:
     return plain
 
 
-def _compared(lab: "Lab", route: Route, other: Route) -> Observation | None:
-    given = lab.given(route)
-    beside = lab.given(other)
+def _compared(lab: "Lab", route: Route, other: Route, length: int) -> Observation | None:
+    given, beside = lab.given(route, length=length), lab.given(other, length=length)
     if route.training and keeps_statistics(lab, route):
         return None
     if route.training and (random_in(lab, route) or any(one.dropout for one in lab.calls(route))):
@@ -103,8 +107,9 @@ def _compared(lab: "Lab", route: Route, other: Route) -> Observation | None:
         apart, loud = _loudly(lab, given, route, other)
     if apart is None:
         return None
+    kind = "L7" if any("checkpoint" in name.lower() for name, _ in route.switches) else "L6"
     return Observation(
-        *(NAME, "L6", route, f"outputs differ by {apart:.3g} from {other}{loud}"),
+        *(NAME, kind, route, f"outputs differ by {apart:.3g} from {other}{loud}"),
         "the same outputs",
         _words(route, other),
         size=apart,

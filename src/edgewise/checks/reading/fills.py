@@ -82,7 +82,7 @@ def _covers(filled: np.ndarray, cells: np.ndarray) -> bool:
 
 
 def _fill(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor) -> Fill | None:
-    if result.dim() < 2 or not result.is_floating_point():
+    if result.dim() < 2 or not result.is_floating_point() or _weights(args):
         return None
     if name.startswith("masked_fill"):
         mask = kwargs.get("mask", args[1] if len(args) > 1 else None)
@@ -98,6 +98,15 @@ def _fill(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: T
     cells = torch.broadcast_to(mask, result.shape).flatten(0, -3).any(0) if result.dim() > 2 else mask
     number = _number(value)
     return Fill(name, cells.detach().cpu().numpy(), number)
+
+
+def _weights(args: tuple[Any, ...]) -> bool:
+    """Return whether what is filled is weights already, and no scores: rows of no negative number that sum to one."""
+    filled = next((one for one in args if isinstance(one, Tensor) and one.is_floating_point() and one.dim() > 1), None)
+    if filled is None or bool((filled < 0).any()):
+        return False
+    rows = filled.detach().double().sum(-1)
+    return bool(torch.isclose(rows, torch.ones_like(rows), atol=1e-2).all())
 
 
 def _three(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any, Any]:
