@@ -206,3 +206,19 @@ def packed_tokens_without_a_batch_are_one_block(ok):
         return torch.einsum("hqk,khw->qhw", weights, v)
 
     return attend
+
+
+@case("lost-visibility", "B1", graph=causal())
+def a_triangle_that_forgets_the_learned_keys_in_front(ok):
+    class Layer(Projections):
+        def __init__(self):
+            super().__init__()
+            self.keys, self.values = (nn.Parameter(torch.randn(1, 4, 2, 4)) for _ in range(2))
+
+        def forward(self, x):
+            q, k, v = self.qkv(x)
+            k, v = (torch.cat([m.expand(len(x), -1, -1, -1), one], 2) for m, one in ((self.keys, k), (self.values, v)))
+            keep = torch.ones(x.size(1), x.size(1) + 2, dtype=torch.bool).tril(2 if ok else 0)
+            return self.out(merge(by_hand(q, k, v, keep)))
+
+    return Layer()

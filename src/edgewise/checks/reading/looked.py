@@ -103,9 +103,14 @@ def _wrong(row: Row) -> Reading | None:
     exact = row.meant.expected.exact or row.meant.expected.source == "declared"
     cross_only = row.lab.subject.memory is not None and not any(one.kind == "self" for one in row.seen.calls)
     # Where every mask is right no edge is hidden, whatever else holds tokens back: a first token that a running mean
-    # takes away from itself moves nothing.
-    if not exact or cross_only or (row.seen.whole and not row.seen.found):
+    # takes away from itself moves nothing. In a single layer what another token says is held back by nothing else.
+    if not exact or cross_only:
         missing = np.zeros_like(missing)
+    elif row.seen.whole and not row.seen.found:
+        single = (
+            row.meant.expected.source == "declared" and row.seen.layers == 1 and missing.shape[0] == missing.shape[1]
+        )
+        missing = missing & ~np.eye(len(missing), dtype=bool) if single else np.zeros_like(missing)
     elif row.meant.expected.source == "inferred" and missing.shape[0] == missing.shape[1]:
         # Whether a token reads itself nobody said.
         missing = missing & ~np.eye(len(missing), dtype=bool)
