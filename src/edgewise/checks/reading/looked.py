@@ -107,10 +107,7 @@ def _wrong(row: Row) -> Reading | None:
     if not exact or cross_only:
         missing = np.zeros_like(missing)
     elif row.seen.whole and not row.seen.found:
-        single = (
-            row.meant.expected.source == "declared" and row.seen.layers == 1 and missing.shape[0] == missing.shape[1]
-        )
-        missing = missing & ~np.eye(len(missing), dtype=bool) if single else np.zeros_like(missing)
+        missing = missing & ~np.eye(*missing.shape, dtype=bool) if _alone(row) else np.zeros_like(missing)
     elif row.meant.expected.source == "inferred" and missing.shape[0] == missing.shape[1]:
         # Whether a token reads itself nobody said.
         missing = missing & ~np.eye(len(missing), dtype=bool)
@@ -130,6 +127,12 @@ def _wrong(row: Row) -> Reading | None:
     if found.kind == "G1" and said is not None and said.form == "keep" and said.name in _UNSAID:
         found = replace(found, likely=f"{found.likely}; or True hides here by design: then say mask='{said.name}:hide'")
     return found
+
+
+def _alone(row: Row) -> bool:
+    """Return whether who reads whom was declared of a single layer, whose attention has an effect at all."""
+    others = row.moved & ~np.eye(*row.moved.shape, dtype=bool)
+    return row.meant.expected.source == "declared" and row.seen.layers == 1 and bool(others.any())
 
 
 _UNSAID = ("mask", "masks", "src_mask", "x_mask")
