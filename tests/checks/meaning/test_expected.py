@@ -185,3 +185,11 @@ def test_a_picture_of_which_some_places_are_never_read_has_its_own_length():
     found = lab_of(Patches()).expected()
     assert found.cells.shape == (28, 28)
     assert found.cells.sum() == 28 * 16
+
+
+def test_parts_of_a_model_that_read_each_other_are_expected_to_be_as_they_are(models):
+    lab = models("blt")
+    across = [one for one in lab.calls(lab.plain) if one.kind == "cross"]
+    assert across
+    assert lab.expected(across[0]).says == "as measured"
+    assert not lab.expected(across[0]).exact

@@ -49,6 +49,11 @@ def _shared(seen: Seen) -> bool:
 def _of_call(lab: "Lab", seen: Seen) -> Expected:
     query, key = seen.query.shape[2], seen.key.shape[2]
     graph = declared_graph(lab.declared)
+    if seen.kind == "cross" and lab.subject.library == "transformers" and lab.subject.memory is None:
+        # Parts of its own that read each other, as patches read their bytes: who reads whom there nobody says.
+        cells = _on_the_plain_route(lab, seen).cells
+        if cells.shape == (query, key):
+            return Expected(recognise(cells.cpu().numpy()), cells, "inferred", "as measured", exact=False)
     if seen.kind == "cross":
         return _joint(lab, query, key) or expectation(full(), query, key, "config", _ALL_OF_IT)
     if graph is not None:
