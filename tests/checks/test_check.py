@@ -247,6 +247,7 @@ class Sleepy(Layer):
         return super().forward(x)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # time may run out in a callback
 def test_where_time_runs_out_what_was_not_reached_is_skipped() -> None:
     report = check(Sleepy(), budget=3.0)
     assert report.seconds < 6

@@ -72,6 +72,7 @@ def check(
         EdgewiseError: a name leads nowhere; see `edgewise.tracing.target`.
 
     Example:
+        >>> from torch import nn
         >>> layer = nn.MultiheadAttention(16, 4, batch_first=True).eval()
         >>> report = check(layer, only=["future-leak", "batch-leak"], graph="full()")
         >>> report.result("batch-leak").status, report.exit_status

@@ -2,3 +2,5 @@
 
 `folding` tells causes from consequences, `locate` finds the module at fault, `shrink` the smallest input that shows it.
 """
+
+__all__: list[str] = []

@@ -2,3 +2,5 @@
 
 Properties ask a `Lab` (in `lab`); the other files are its instruments.
 """
+
+__all__: list[str] = []

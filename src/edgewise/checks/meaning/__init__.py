@@ -2,3 +2,5 @@
 
 `meant` puts the three together; the report says which of them spoke.
 """
+
+__all__: list[str] = []

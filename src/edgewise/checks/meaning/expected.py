@@ -62,6 +62,7 @@ def fitted(graph: Graph, key: int) -> Graph | None:
     """The graph over so many keys, where a list in it is longer: its first entries; None where one is shorter.
 
     Example:
+        >>> from edgewise.graphs import causal, keys
         >>> fitted(causal() & keys([True, False, True]), 2), fitted(keys([True]), 2)
         (causal() & keys([1, 0]), None)
     """

@@ -3,3 +3,5 @@
 The instruments of the properties that ask for values (normalisation, scale, head-mapping, position), as the lab's are
 those of the properties that ask who reads whom.
 """
+
+__all__: list[str] = []
