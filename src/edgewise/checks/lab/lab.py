@@ -292,5 +292,3 @@ class Lab:
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
-
-    _once = once

@@ -1,7 +1,6 @@
 """The kind and the cause of what a row reads wrongly: by the masks that were seen, else by what moves what."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,12 +8,9 @@ from edgewise.checks.hypotheses import Hypothesis, explained
 from edgewise.checks.reading.alone import as_alone
 from edgewise.checks.reading.meant import real
 from edgewise.checks.reading.reading import Reading
+from edgewise.checks.reading.row import Cells, Row
 from edgewise.checks.reading.traced import Mistake
 from edgewise.checks.reading.weak import fills_of, weak_bias, weak_fill
-
-if TYPE_CHECKING:
-    pass
-from edgewise.checks.reading.row import Cells, Row
 
 __all__ = ["named"]
 
